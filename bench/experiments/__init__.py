@@ -1,0 +1,1 @@
+"""The named grids of runs."""

@@ -1,0 +1,1 @@
+"""The BALANCE problem: schedule users between autoregressive and speculative decoding."""

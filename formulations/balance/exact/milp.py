@@ -1,0 +1,281 @@
+"""P1 as one mixed-integer programme for each compute share, through PuLP.
+
+For a fixed share z, with s = 1 − z, input lengths L_j, accepted lengths a_i and the costs of ``costs.py``:
+
+    max  Σ_k x_k + y_k                                                                             (1)
+    s.t. x_k + y_k ≤ 1                                                              all k          (2)
+         Σ_j p_j = 1,  x_k ≤ Σ_{j: L_j ≥ I_k} p_j           longest input in AD: L_j    all k      (3)
+         Σ_j q_j = 1,  y_k ≤ Σ_{j: L_j ≥ I_k} q_j           longest input in SD: L_j    all k      (4)
+         Σ_i r_i = 1,  y_k ≤ Σ_{i: a_i ≥ a_k} r_i           longest accepted: a_i       all k      (5)
+         w ≥ u_k x_k,  o ≥ m_k x_k  (AD),  w' ≥ u_k y_k,  o' ≥ m'_k y_k  (SD)           all k      (6)
+         t  ≥ w  + wait + wait_step o + Σ_k cost_k(L_j) x_k / z − M (1 − p_j)           all j      (7)
+         f  ≥ Σ_k (part of cost_k that depends on L_j) y_k / s − M (1 − q_j)            all j      (8)
+         g  ≥ Σ_k (part of cost_k that depends on a_i) y_k / s − M (1 − r_i)            all i      (9)
+         t' ≥ w' + wait + wait_step o' + f + g                                                     (10)
+         t ≤ T'_k + M (1 − x_k),  t' ≤ T'_k + M (1 − y_k)                               all k      (11)
+         b  ≥ Σ_k bytes_k(L_j) x_k − M (1 − p_j)                                        all j      (12)
+         c  ≥ Σ_k (part of bytes_k that depends on L_j) y_k − M (1 − q_j)               all j      (13)
+         d  ≥ Σ_k (part of bytes_k that depends on a_i) y_k − M (1 − r_i)               all i      (14)
+         b + c + d ≤ memory beside the weights                                                     (15)
+
+P1 is down-closed, so a solution that passes the solver's tolerances but not the exact check is cut off with
+all that contains it, and the programme is solved again.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import pulp
+from numpy.typing import NDArray
+
+from formulations.balance.costs import LATENCY_SLACK_S, ModeCosts, Problem, is_feasible, problem_of
+from formulations.pulp_solver import missing_solver, solve
+from formulations.result import BoundKind, Limits, Result, Status, Stopped
+from instances.balance import BalanceInstance
+from instances.decisions import Assignment
+
+__all__ = ["solve_milp"]
+
+MAX_REPAIRS = 1000
+
+
+def solve_milp(instance: BalanceInstance, *, limits: Limits, seed: int = 0, solver: str = "HiGHS") -> Result:
+    """Solve P1 by a mixed-integer programme for each compute share; optimal when every one is proved."""
+    if (missing := missing_solver(solver)) is not None:
+        return missing
+    problem = problem_of(instance)
+    if problem.cache_bytes(1.0) < 0.0:
+        return Result(Status.INFEASIBLE, message="the LLM's weights do not fit the memory")
+    deadline = None if limits.time_s is None else time.perf_counter() + limits.time_s
+    search = _Search(problem, solver, deadline)
+    for share in problem.compute_shares:
+        search.improve_at(share)
+    return search.result(instance.n_users)
+
+
+class _Search:
+    """The best assignment over the shares so far, and what is proved about the rest."""
+
+    def __init__(self, problem: Problem, solver: str, deadline: float | None) -> None:
+        self.problem, self.solver, self.deadline = problem, solver, deadline
+        nobody = ("none",) * len(problem.ad_steps)
+        self.best, self.decision, self.bound = 0, Assignment(nobody, 1.0), 0
+        self.nodes = self.repairs = 0
+        self.phases = {"build": 0.0, "solve": 0.0}
+        self.proved = True
+
+    def improve_at(self, share: float) -> None:
+        """Search for an assignment at ``share`` that serves more users than the best one known."""
+        if self.problem.cache_bytes(share) < 0.0 or self.best == len(self.problem.ad_steps):
+            return
+        begun = time.perf_counter()
+        model = _build(self.problem, share, self.best + 1)
+        self.phases["build"] += time.perf_counter() - begun
+        bound = self._solve(model, share)
+        self.bound = max(self.bound, min(bound, len(self.problem.ad_steps)))
+
+    def _solve(self, model: _Model, share: float) -> int:
+        """Solve, repair and return an upper bound at this share."""
+        for _ in range(MAX_REPAIRS):
+            begun = time.perf_counter()
+            left = None if self.deadline is None else self.deadline - begun
+            if left is not None and left <= 0.0:
+                break
+            answer = solve(model.programme, self.solver, left)
+            self.phases["solve"] += time.perf_counter() - begun
+            self.nodes += answer.nodes
+            if answer.infeasible:
+                return self.best
+            if not answer.found:
+                break
+            decision = model.assignment(share)
+            served = sum(mode != "none" for mode in decision.mode)
+            if is_feasible(self.problem, decision):
+                if served > self.best:
+                    self.best, self.decision = served, decision
+                bound = math.floor(answer.bound + 1e-6) if math.isfinite(answer.bound) else 2**31
+                self.proved &= answer.proved and bound <= self.best
+                return bound
+            self.repairs += 1
+            model.forbid(decision)
+        self.proved = False
+        return len(self.problem.ad_steps)
+
+    def result(self, users: int) -> Result:
+        """Return the claim: optimal only if every share was closed."""
+        bound = max(self.bound, self.best)
+        proved = self.proved or bound == self.best
+        late = self.deadline is not None and time.perf_counter() >= self.deadline
+        return Result(
+            Status.OPTIMAL if proved else Status.FEASIBLE,
+            Stopped.DONE if proved or not late else Stopped.TIME,
+            decision=self.decision,
+            objective=float(self.best),
+            bound=float(min(bound, users)),
+            bound_kind=BoundKind.MILP_DUAL if bound < users or proved else BoundKind.TRIVIAL,
+            counters={"nodes": self.nodes, "repairs": self.repairs},
+            phases=self.phases,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Model:
+    programme: pulp.LpProblem
+    x: list[pulp.LpVariable]
+    y: list[pulp.LpVariable]
+
+    def assignment(self, share: float) -> Assignment:
+        pairs = zip(self.x, self.y, strict=True)
+        mode = ("ad" if x.value() > 0.5 else "sd" if y.value() > 0.5 else "none" for x, y in pairs)
+        return Assignment(tuple(mode), share)
+
+    def forbid(self, decision: Assignment) -> None:
+        """Cut off the assignment and every one that contains it."""
+        chosen = [self.x[k] if mode == "ad" else self.y[k] for k, mode in enumerate(decision.mode) if mode != "none"]
+        self.programme.addConstraint(pulp.lpSum(chosen) <= len(chosen) - 1)
+
+
+def _build(problem: Problem, share: float, at_least: int) -> _Model:
+    programme = pulp.LpProblem("balance", pulp.LpMaximize)
+    users = range(len(problem.ad_steps))
+    x = [pulp.LpVariable(f"x{k}", cat="Binary", upBound=int(share > 0.0)) for k in users]
+    y = [pulp.LpVariable(f"y{k}", cat="Binary", upBound=int(share < 1.0)) for k in users]
+    programme += pulp.lpSum(x) + pulp.lpSum(y)  # (1)
+    programme += pulp.lpSum(x) + pulp.lpSum(y) >= at_least
+    for k in users:
+        programme += x[k] + y[k] <= 1  # (2)
+    room = problem.cache_bytes(share)
+    memory = pulp.LpAffineExpression()
+    if share > 0.0:
+        memory += _add_ad(programme, problem, share, x, room)
+    if share < 1.0:
+        memory += _add_sd(programme, problem, 1.0 - share, y, room)
+    programme += memory <= 1.0  # (15), in units of the room
+    return _Model(programme, x, y)
+
+
+def _add_ad(
+    programme: pulp.LpProblem, problem: Problem, share: float, x: list[pulp.LpVariable], room: float
+) -> pulp.LpVariable:
+    """Add the rows of AD; return the variable of its memory in units of ``room``."""
+    costs, steps = problem.ad, problem.ad_steps
+    lengths = np.unique(problem.input_tokens)
+    p = _pick(programme, "p", lengths, problem.input_tokens, x)  # (3)
+    waits = _waits(programme, "ad", problem, costs, steps, x)  # (6)
+    seconds = pulp.LpVariable("t_ad", lowBound=0)
+    used = pulp.LpVariable("b_ad", lowBound=0)
+    for j, length in enumerate(lengths):
+        work = _work(costs, steps, length, 0.0) / share
+        _at_least(programme, seconds, work, x, 1 - p[j], waits, _largest_wait(problem, costs, steps))  # (7)
+        size = (costs.bytes_user + costs.bytes_input * length + steps * costs.bytes_step) / _unit(room)
+        _at_least(programme, used, size, x, 1 - p[j])  # (12)
+    _deadlines(programme, problem, seconds, x)  # (11)
+    return used
+
+
+def _add_sd(
+    programme: pulp.LpProblem, problem: Problem, share: float, y: list[pulp.LpVariable], room: float
+) -> pulp.LpAffineExpression:
+    """Add the rows of SD; return its memory in units of ``room``."""
+    costs, steps = problem.sd, problem.sd_steps
+    lengths, accepted = np.unique(problem.input_tokens), np.unique(problem.accepted)
+    q = _pick(programme, "q", lengths, problem.input_tokens, y)  # (4)
+    r = _pick(programme, "r", accepted, problem.accepted, y)  # (5)
+    by_input, by_accepted = pulp.LpVariable("f", lowBound=0), pulp.LpVariable("g", lowBound=0)
+    bytes_input, bytes_accepted = pulp.LpVariable("c", lowBound=0), pulp.LpVariable("d", lowBound=0)
+    late = (steps >= 1).astype(np.float64)
+    for j, length in enumerate(lengths):
+        _at_least(programme, by_input, _work(costs, steps, length, 0.0) / share, y, 1 - q[j])  # (8)
+        size = costs.bytes_user + costs.bytes_input * length + steps * costs.bytes_step - late * costs.bytes_late
+        _at_least(programme, bytes_input, size / _unit(room), y, 1 - q[j])  # (13)
+    rest = _work(costs, steps, 0.0, 1.0) - _work(costs, steps, 0.0, 0.0)
+    for i, length in enumerate(accepted):
+        _at_least(programme, by_accepted, length * rest / share, y, 1 - r[i])  # (9)
+        size = steps * costs.bytes_accept * length / _unit(room)
+        _at_least(programme, bytes_accepted, size, y, 1 - r[i])  # (14)
+    seconds = pulp.LpVariable("t_sd", lowBound=0)
+    waits = _waits(programme, "sd", problem, costs, steps, y)  # (6)
+    programme += seconds >= waits + by_input + by_accepted  # (10)
+    _deadlines(programme, problem, seconds, y)  # (11)
+    return bytes_input + bytes_accepted
+
+
+def _unit(room: float) -> float:
+    return max(room, 1e-300)
+
+
+def _work(costs: ModeCosts, steps: NDArray[np.int64], length: float, accepted: float) -> NDArray[np.float64]:
+    """Return each user's seconds at share 1, (K,)."""
+    base = costs.base_0 + (costs.base_1 + costs.base_2 * length) * length
+    step = costs.step_0 + costs.step_input * length + costs.step_accept * accepted
+    growth = costs.growth_0 + costs.growth_accept * accepted
+    return base + steps * step + steps.astype(np.float64) ** 2 * growth  # type: ignore[no-any-return]
+
+
+def _pick(
+    programme: pulp.LpProblem,
+    name: str,
+    levels: NDArray[np.float64],
+    values: NDArray[np.float64],
+    chosen: list[pulp.LpVariable],
+) -> list[pulp.LpVariable]:
+    """Add binaries that pick a level at least as high as the value of every chosen user."""
+    picks = [pulp.LpVariable(f"{name}{j}", cat="Binary") for j in range(len(levels))]
+    if picks:
+        programme += pulp.lpSum(picks) == 1
+    for k, variable in enumerate(chosen):
+        programme += variable <= pulp.lpSum(picks[int(np.searchsorted(levels, values[k])) :])
+    return picks
+
+
+def _waits(
+    programme: pulp.LpProblem,
+    name: str,
+    problem: Problem,
+    costs: ModeCosts,
+    steps: NDArray[np.int64],
+    chosen: list[pulp.LpVariable],
+) -> pulp.LpAffineExpression:
+    """Add the batch's upload and last step; return the seconds that no share shortens."""
+    upload, last = pulp.LpVariable(f"w_{name}", lowBound=0), pulp.LpVariable(f"o_{name}", lowBound=0)
+    for k, variable in enumerate(chosen):
+        programme += upload >= float(problem.upload_s[k]) * variable
+        programme += last >= costs.wait_step * float(steps[k]) * variable
+    return upload + last + costs.wait
+
+
+def _largest_wait(problem: Problem, costs: ModeCosts, steps: NDArray[np.int64]) -> float:
+    return float(problem.upload_s.max(initial=0.0)) + costs.wait + costs.wait_step * float(steps.max(initial=0))
+
+
+def _at_least(
+    programme: pulp.LpProblem,
+    total: pulp.LpVariable,
+    weights: NDArray[np.float64],
+    chosen: list[pulp.LpVariable],
+    off: pulp.LpAffineExpression,
+    extra: pulp.LpAffineExpression | float = 0.0,
+    largest_extra: float = 0.0,
+) -> None:
+    """Add total ≥ Σ weights · chosen + extra unless ``off`` is 1."""
+    big = float(weights.sum()) + largest_extra
+    work = pulp.lpSum(float(weight) * variable for weight, variable in zip(weights, chosen, strict=True))
+    programme += total >= work + extra - big * off
+
+
+def _deadlines(
+    programme: pulp.LpProblem, problem: Problem, seconds: pulp.LpVariable, chosen: list[pulp.LpVariable]
+) -> None:
+    """Add seconds ≤ T'_k for everyone chosen; ``seconds`` never needs to exceed the longest budget."""
+    longest = float(problem.budget_s.max(initial=0.0)) + LATENCY_SLACK_S
+    for k, variable in enumerate(chosen):
+        budget = float(problem.budget_s[k]) + LATENCY_SLACK_S
+        if budget < 0.0:
+            programme += variable <= 0
+        else:
+            programme += seconds <= budget + (longest - budget) * (1 - variable)
+    seconds.upBound = max(longest, 0.0)

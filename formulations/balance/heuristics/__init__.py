@@ -1,0 +1,1 @@
+"""Polynomial-time methods and baselines."""

@@ -1,0 +1,1 @@
+"""The handover problem: share a backhaul among moving KV caches."""

@@ -1,0 +1,1 @@
+"""Bounds and schedules over a whole horizon."""

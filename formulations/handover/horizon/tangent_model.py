@@ -1,0 +1,292 @@
+"""The tangent MILP of one busy period, through PuLP.
+
+User i is on one of the pieces of its convex part [0, τ_i], cut at 0 = β_0 < … < β_J = τ_i, or on its concave
+part [τ_i, 1]; each has a binary. A chord lies above a convex piece and tangents above the concave part, so
+the optimum is an upper bound without any correction. Segments e stand for n_e slots that the same windows
+cover.
+
+    maximise    Σ_i v_i + Σ_ij (A_i(β_{j−1}) − g_ij β_{j−1}) q_ij + g_ij s_ij                   (1)
+    subject to  Σ_i z_ie ≤ n_e                                     for each segment e      (2)
+                C Σ_e z_ie = L_i (h_i + Σ_j s_ij)                  for each user i         (3)
+                w_i + Σ_j q_ij = 1                                 for each user i         (4)
+                β_{j−1} q_ij ≤ s_ij ≤ β_j q_ij                     for each piece j of i   (5)
+                τ_i w_i ≤ h_i ≤ w_i                                for each user i         (6)
+                v_i ≤ (A_i(p) − A_i'(p) p) w_i + A_i'(p) h_i       for each tangent p of i (7)
+                z_ie ≥ 0, only inside i's window; w_i, q_ij in {0, 1}                     (8)
+
+with the chord's slope g_ij = (A_i(β_j) − A_i(β_{j−1})) / (β_j − β_{j−1}). Sides that cannot be optimal are
+left out.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pulp
+from numpy.typing import NDArray
+
+from formulations.handover.horizon.busy_periods import BusyPeriod
+from formulations.handover.utility import CODES, drop, log_peak, value
+
+__all__ = ["Curve", "Solved", "curves_of", "exact_solver", "solve_model"]
+
+Floats = NDArray[np.float64]
+
+FIRST_TANGENTS = 8
+GRADED = (1 / 4, 1 / 32)  # parts of the gaps beside a new break that are cut as well
+EXACT_OPTIONS: dict[str, Any] = {
+    "mip_abs_gap": 1e-10,
+    "mip_feasibility_tolerance": 1e-9,
+    "primal_feasibility_tolerance": 1e-9,
+    "dual_feasibility_tolerance": 1e-9,
+    "parallel": "off",
+    "random_seed": 0,
+}
+# Heuristics at the root cost more than the trees of these small models.
+QUICK_OPTIONS: dict[str, Any] = {
+    "mip_allow_restart": False,
+    "mip_heuristic_effort": 0.0,
+    "mip_heuristic_run_rins": False,
+    "mip_heuristic_run_rens": False,
+    "mip_heuristic_run_root_reduced_cost": False,
+}
+
+
+@dataclass
+class Curve:
+    """One user's utility in the model: its cuts, and the sides that may still be optimal."""
+
+    family: int
+    cache: float  # L, bit
+    ceiling: float
+    sharpness: float
+    anchor: float
+    breaks: list[float] = field(default_factory=list)  # of the convex part, from 0 to τ
+    tangents: list[float] = field(default_factory=list)  # points of [τ, 1]
+    concave: bool = True  # whether the concave part may be optimal
+    pieces: set[int] = field(default_factory=set)  # convex pieces that may be optimal, by their index
+
+    def __post_init__(self) -> None:
+        tau = self.anchor
+        self.breaks = [0.0, tau] if tau > 0 else []
+        self.pieces = {0} if tau > 0 else set()
+        self.tangents = self._spread(FIRST_TANGENTS)
+
+    def value(self, y: float) -> float:
+        """Return A(y)."""
+        return float(value(self.family, self.ceiling, self.sharpness, self.anchor, y))
+
+    def slope(self, y: float) -> float:
+        """Return A'(y), per fraction."""
+        u = self.sharpness * (y - self.anchor)
+        return math.exp(log_peak(self.family, self.ceiling, self.sharpness) - drop(self.family, u))
+
+    def cut(self, y: float) -> bool:
+        """Make the model exact at ``y`` by a tangent or a break; return whether that was new."""
+        if y >= self.anchor:
+            if any(abs(y - p) <= 1e-13 for p in self.tangents):
+                return False
+            self.tangents.append(y)
+            return True
+        place = int(np.searchsorted(self.breaks, y))
+        below, above = self.breaks[max(0, place - 1)], self.breaks[min(place, len(self.breaks) - 1)]
+        if min(y - below, above - y) <= 1e-10:
+            return False
+        left = [y - part * (y - below) for part in GRADED]
+        right = [y + part * (above - y) for part in reversed(GRADED)]
+        new, old = [*left, y, *right], place - 1
+        moved = {j if j < old else j + len(new) for j in self.pieces if j != old}
+        split = set(range(old, place + len(new))) if old in self.pieces else set()
+        self.pieces = moved | split
+        self.breaks[place:place] = new
+        return True
+
+    def _spread(self, count: int) -> list[float]:
+        """Return points of [τ, 1], denser where the curvature is larger: the tangents' errors are alike."""
+        top = self.sharpness * (1.0 - self.anchor)
+        if top <= 0:
+            return [self.anchor]
+        u = np.concatenate(([0.0], np.geomspace(min(1e-2, top / 2), top, 200)))
+        slope = np.array([self.slope(self.anchor + a / self.sharpness) for a in u])
+        density = np.sqrt(np.abs(np.diff(slope)) * np.diff(u))
+        mass = np.concatenate(([0.0], np.cumsum(density)))
+        if mass[-1] <= 0:
+            return [self.anchor, 1.0]
+        points = np.interp(np.linspace(0, mass[-1], count), mass, u)
+        return [min(1.0, self.anchor + float(a) / self.sharpness) for a in points]
+
+
+@dataclass
+class Solved:
+    """What the solver said about one model; ``fraction`` is empty without a solution."""
+
+    status: str
+    bound: float  # upper bound on (1), infinite if there is none
+    fraction: Floats  # (n,) y_i
+    touch: Floats  # (n,) h_i / w_i, the point of the concave part that is used; nan where w_i is 0
+    price: Floats  # (m,) accuracy per bit, of the relaxation only
+    binaries: int
+    nodes: int
+    build_s: float = 0.0
+    solve_s: float = 0.0
+
+
+def curves_of(instance: Any, period: BusyPeriod) -> list[Curve]:
+    """Return the model's curves of a busy period's users, (n,)."""
+    users, family = instance.users, CODES[instance.utility]
+    columns = (users.cache_bits, users.ceiling, users.sharpness, users.anchor)
+    rows = zip(*(column[period.user].tolist() for column in columns), strict=True)
+    return [Curve(family, cache, m, k, tau) for cache, m, k, tau in rows]
+
+
+def solve_model(
+    curves: list[Curve],
+    period: BusyPeriod,
+    capacity: float,
+    solver: Any,
+    relaxed: bool,
+) -> Solved:
+    """Build, solve and read back (1)–(8) for one busy period; ``relaxed`` drops the integrality of (8)."""
+    started = perf_counter()
+    model, rows, received, binaries = _build(curves, period, capacity, relaxed)
+    built = perf_counter()
+    model.solve(solver)
+    _check_options(model, solver)
+    solved = _read_back(model, rows, received, binaries, capacity, relaxed)
+    _distrust_time(solved, solver, perf_counter() - built)
+    solved.build_s, solved.solve_s = built - started, perf_counter() - built
+    return solved
+
+
+def _distrust_time(solved: Solved, solver: Any, seconds: float) -> None:
+    """Drop the bound of a solver that PuLP may call optimal although its time ran out."""
+    if solver.name != "HiGHS" and solver.timeLimit is not None and seconds > 0.9 * solver.timeLimit:
+        solved.status, solved.bound = "limit", math.inf
+
+
+def exact_solver(name: str, time_s: float | None) -> Any:
+    """Return PuLP's solver of this name, silent, on one thread, without a relative gap."""
+    options: dict[str, Any] = {"msg": False, "timeLimit": time_s, "gapRel": 0.0, "threads": 1}
+    if name == "HiGHS":
+        options |= EXACT_OPTIONS | QUICK_OPTIONS
+    try:
+        return pulp.getSolver(name, **options)
+    except TypeError:  # a solver without these keywords
+        return pulp.getSolver(name, msg=False, timeLimit=time_s)
+
+
+def _check_options(model: Any, solver: Any) -> None:
+    """Raise ``RuntimeError`` for an option that HiGHS did not take: PuLP passes unknown ones in silence."""
+    highs = getattr(model, "solverModel", None)
+    if highs is None or not hasattr(highs, "getOptionValue"):
+        return
+    for key, wanted in (EXACT_OPTIONS | {"mip_rel_gap": 0.0, "threads": 1}).items():
+        found = highs.getOptionValue(key)[1]
+        if found != wanted:
+            raise RuntimeError(f"HiGHS option {key}: found {found}, expected {wanted}")
+
+
+def _build(
+    curves: list[Curve], period: BusyPeriod, capacity: float, relaxed: bool
+) -> tuple[Any, list[Any], list[Any], int]:
+    model = pulp.LpProblem("tangent", pulp.LpMaximize)
+    kind = "Continuous" if relaxed else "Binary"
+    objective: list[tuple[Any, float]] = []
+    carried: list[list[tuple[Any, float]]] = [[] for _ in period.slots]
+    received, binaries = [], 0
+    for i, curve in enumerate(curves):
+        terms, parts = _sides(model, curve, f"{i}", kind, objective)
+        binaries += len(parts)
+        share = [(pulp.LpVariable(f"z_{i}_{e}", 0), e) for e in range(period.first[i], period.end[i])]
+        for variable, e in share:
+            carried[e].append((variable, 1.0))
+        flow = [(variable, capacity / curve.cache) for variable, _ in share]
+        model += _sum(flow + [(variable, -1.0) for variable in terms]) == 0  # (3)
+        model += _sum([(variable, 1.0) for variable in parts]) == 1  # (4)
+        received.append((terms, parts[-1] if curve.concave else None))
+    rows = []
+    for e, terms in enumerate(carried):
+        row = _sum(terms) <= int(period.slots[e])  # (2)
+        model.addConstraint(row, f"carried_{e}")
+        rows.append(row)
+    model.setObjective(_sum(objective))  # (1)
+    return model, rows, received, binaries
+
+
+def _sides(
+    model: Any, curve: Curve, tag: str, kind: str, objective: list[tuple[Any, float]]
+) -> tuple[list[Any], list[Any]]:
+    """Add (5)–(7) of one user; return the variables that add up to y_i and the binaries."""
+    terms, parts = [], []
+    for j in sorted(curve.pieces):
+        low, high = curve.breaks[j], curve.breaks[j + 1]
+        q = pulp.LpVariable(f"q_{tag}_{j}", 0, 1, kind if kind == "Continuous" else pulp.LpInteger)
+        s = pulp.LpVariable(f"s_{tag}_{j}", 0)
+        slope = (curve.value(high) - curve.value(low)) / (high - low)
+        objective += [(q, curve.value(low) - slope * low), (s, slope)]
+        model += _sum([(s, 1.0), (q, -high)]) <= 0  # (5)
+        if low > 0:
+            model += _sum([(s, 1.0), (q, -low)]) >= 0  # (5)
+        terms.append(s)
+        parts.append(q)
+    if curve.concave:
+        w = pulp.LpVariable(f"w_{tag}", 0, 1, kind if kind == "Continuous" else pulp.LpInteger)
+        h, v = pulp.LpVariable(f"h_{tag}", 0), pulp.LpVariable(f"v_{tag}")
+        objective.append((v, 1.0))
+        model += _sum([(h, 1.0), (w, -1.0)]) <= 0  # (6)
+        model += _sum([(h, 1.0), (w, -curve.anchor)]) >= 0  # (6)
+        for p in curve.tangents:
+            slope = curve.slope(p)
+            model += _sum([(v, 1.0), (w, slope * p - curve.value(p)), (h, -slope)]) <= 0  # (7)
+        terms.append(h)
+        parts.append(w)
+    return terms, parts
+
+
+def _sum(terms: list[tuple[Any, float]]) -> Any:
+    return pulp.LpAffineExpression(terms)
+
+
+def _read_back(
+    model: Any, rows: list[Any], received: list[Any], binaries: int, capacity: float, relaxed: bool
+) -> Solved:
+    """Read status and bound from the solver's own model where PuLP has one, else from PuLP's own words."""
+    status, bound, nodes = _verdict(model, relaxed)
+    found = all(v.varValue is not None for terms, w in received for v in [*terms, w or terms[0]])
+    if not found or status not in ("optimal", "limit"):
+        return Solved(status, bound, np.empty(0), np.empty(0), np.empty(0), binaries, nodes)
+    fraction = np.array([math.fsum(v.varValue for v in terms) for terms, _ in received])
+    touch = np.array(
+        [h.varValue / w.varValue if w and w.varValue > 1e-6 else math.nan for (*_, h), w in received]
+    )
+    price = np.zeros(len(rows))
+    if relaxed and status == "optimal":
+        price = np.array([abs(row.pi or 0.0) / capacity for row in rows])
+    return Solved(status, bound, np.clip(fraction, 0.0, 1.0), touch, price, binaries, nodes)
+
+
+def _verdict(model: Any, relaxed: bool) -> tuple[str, float, int]:
+    """Return the status, an upper bound on (1) and the nodes of the tree.
+
+    PuLP hands a maximisation to HiGHS negated, so HiGHS's bound is the negative of ours; (1) has no constant.
+    """
+    highs = getattr(model, "solverModel", None)
+    if highs is None or not hasattr(highs, "getModelStatus"):
+        optimal = model.sol_status == pulp.LpSolutionOptimal
+        value_of = pulp.value(model.objective) if optimal else None
+        return "optimal" if optimal else "failed", math.inf if value_of is None else float(value_of), 0
+    state, info = highs.getModelStatus().name, highs.getInfo()
+    status = {"kOptimal": "optimal", "kTimeLimit": "limit", "kSolutionLimit": "limit"}.get(state, "failed")
+    if status == "failed":
+        return status, math.inf, 0
+    if relaxed:
+        bound = -float(info.objective_function_value) if status == "optimal" else math.inf
+        return status, bound, 0
+    bound = -float(info.mip_dual_bound)
+    if info.primal_solution_status != 2:
+        status = "failed" if status == "optimal" else "none"
+    return status, bound if math.isfinite(bound) else math.inf, max(0, int(info.mip_node_count))

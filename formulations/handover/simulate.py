@@ -1,0 +1,375 @@
+"""A slot policy applied in every slot of a horizon: who is active, what each receives, who leaves.
+
+A user is active from its first slot to its last one, and leaves earlier when it has finished (x ≥ 1 − 10⁻¹²).
+In each slot the policy sees the active users in the order of their indices and shares C = B·Δt bits among
+them; what it sends more than C or than the remaining cache by rounding is cut off. Cost: a policy's call a
+slot.
+"""
+
+from __future__ import annotations
+
+import math
+from time import perf_counter_ns
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from formulations.handover.slot.claim import flag, no_more_options, one_of
+from formulations.handover.slot.fallbacks import (
+    FALLBACKS,
+    READINGS,
+    drop_lowest,
+    equalised_bytes,
+    feasible,
+    jumping_demand,
+    listed_order,
+    scaled_demand,
+)
+from formulations.handover.slot.shares import (
+    FINISHED,
+    equal,
+    equal_redistributed,
+    proportional_fair,
+    winner_take_all,
+)
+from formulations.handover.slot.water_filling import water_filling as lifted_water_filling
+from formulations.handover.utility import CODES, values
+from formulations.result import Limits, Result, Status
+from instances.decisions import Schedule
+from instances.handover import HandoverTrace
+
+__all__ = [
+    "POLICIES",
+    "no_admission",
+    "share_equally",
+    "share_proportionally_fair",
+    "solve_policy",
+    "summarise",
+    "water_filling",
+    "water_filling_drop_lowest",
+    "water_filling_wta",
+    "winner_takes_all",
+]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+POLICIES = (
+    "water-filling",
+    "water-filling+wta",
+    "water-filling+drop-lowest",
+    "no-admission",
+    "equal",
+    "winner-take-all",
+    "proportional-fair",
+)
+_CODES = {
+    "eb": 0,
+    "wta": 1,
+    "drop-lowest": 2,
+    "bisect": 3,
+    "scaled": 4,
+    "arrival-order": 5,
+    "equal-bytes": 6,
+    "nothing": 7,
+    "equal": 8,
+    "equal-redistributed": 9,
+    "winner-take-all": 10,
+    "proportional-fair": 11,
+}
+WITHOUT_ANCHORS = _CODES["equal"]
+
+
+@njit(cache=True)
+def share(
+    policy: int,
+    family: int,
+    cache: Floats,
+    received: Floats,
+    ceiling: Floats,
+    sharpness: Floats,
+    anchor: Floats,
+    capacity: float,
+) -> Floats:
+    """Return the bits, (N,), that the policy of this code gives in one slot."""
+    if policy < WITHOUT_ANCHORS and feasible(cache, received, anchor, capacity):
+        return lifted_water_filling(family, cache, received, ceiling, sharpness, anchor, capacity)
+    if policy == 0:
+        return equalised_bytes(family, cache, received, ceiling, sharpness, anchor, capacity)
+    if policy == 1 or policy == 10:
+        return winner_take_all(family, cache, received, ceiling, sharpness, anchor, capacity)
+    if policy == 2:
+        return drop_lowest(family, cache, received, ceiling, sharpness, anchor, capacity)
+    if policy == 3:
+        return jumping_demand(family, cache, received, ceiling, sharpness, anchor, capacity)
+    if policy == 4:
+        return scaled_demand(family, cache, received, ceiling, sharpness, anchor, capacity)
+    if policy == 5:
+        return listed_order(family, cache, received, ceiling, sharpness, anchor, capacity)
+    if policy == 6 or policy == 8:
+        return equal(family, cache, received, ceiling, sharpness, anchor, capacity)
+    if policy == 9:
+        return equal_redistributed(family, cache, received, ceiling, sharpness, anchor, capacity)
+    if policy == 11:
+        return proportional_fair(family, cache, received, ceiling, sharpness, anchor, capacity)
+    return np.zeros(len(cache))
+
+
+@njit(cache=True)
+def trim(bits: Floats, room: Floats, capacity: float) -> float:
+    """Cut ``bits``, (N,) in place, to the remaining caches and to the slot's budget; return their sum."""
+    total = 0.0
+    for i in range(len(bits)):
+        bits[i] = max(0.0, min(bits[i], room[i]))
+        total += bits[i]
+    if total > capacity:
+        factor = capacity / total * (1.0 - 1e-15)
+        for i in range(len(bits)):
+            bits[i] *= factor
+    return total
+
+
+@njit(cache=True)
+def lengthened(array: Any) -> Any:
+    """Return a copy of twice the length."""
+    out = np.empty(2 * len(array) + 16, dtype=array.dtype)
+    out[: len(array)] = array
+    return out
+
+
+@njit(cache=True)
+def present(
+    active: Ints, arrived: Ints, rank: Ints, sent: Floats, cache: Floats, end: Ints, slot: int
+) -> Ints:
+    """Return the users in ``slot``: the active and the arrived ones, by rank, without those who have left."""
+    users = active
+    if len(arrived) > 0:
+        users = np.concatenate((active, arrived))
+        users = users[np.argsort(rank[users])]
+    keep = np.empty(len(users), dtype=np.bool_)
+    for k in range(len(users)):
+        i = users[k]
+        keep[k] = slot < end[i] and sent[i] / cache[i] < FINISHED
+    return users[keep]
+
+
+@njit(cache=True)
+def next_event(slot: int, active: Ints, end: Ints, first: Ints, order: Ints, waiting: int) -> int:
+    """Return the next slot, at least ``slot``, in which somebody arrives or leaves."""
+    event = np.min(end[active])
+    if waiting < len(order):
+        event = min(event, first[order[waiting]])
+    return max(slot, event)
+
+
+@njit(cache=True)
+def run(
+    policy: int,
+    family: int,
+    cache: Floats,
+    ceiling: Floats,
+    sharpness: Floats,
+    anchor: Floats,
+    first: Ints,
+    end: Ints,
+    order: Ints,
+    rank: Ints,
+    capacity: float,
+) -> tuple[Ints, Ints, Floats, Floats, int]:
+    """Simulate the horizon.
+
+    Parameters
+    ----------
+    policy, family
+        Codes of the policy and of the utility.
+    cache, ceiling, sharpness, anchor
+        L_i (bit), M_i, k_i (per fraction), τ_i (fraction), (N,) each.
+    first, end
+        First slot of each user and the slot after its last, (N,) each.
+    order
+        Users by first slot, (N,).
+    rank
+        Position at which the policy sees each user among the active ones, (N,).
+    capacity
+        C, bit a slot.
+
+    Returns
+    -------
+    User, slot and bits of each positive transmission, (E,) each; bits sent to each user, (N,); slots in
+    which the policy was called.
+    """
+    n = len(cache)
+    user, at, amount = np.empty(4 * n, np.int64), np.empty(4 * n, np.int64), np.empty(4 * n)
+    sent, active = np.zeros(n), np.empty(0, np.int64)
+    entries, waiting, slot, called = 0, 0, 0, 0
+    while waiting < n or len(active) > 0:
+        if len(active) == 0:
+            slot = max(slot, first[order[waiting]])
+        known = waiting
+        while waiting < n and first[order[waiting]] <= slot:
+            waiting += 1
+        active = present(active, order[known:waiting], rank, sent, cache, end, slot)
+        if len(active) == 0:
+            continue
+        room = cache[active] - sent[active]
+        received = sent[active] / cache[active]
+        bits = share(
+            policy,
+            family,
+            cache[active],
+            received,
+            ceiling[active],
+            sharpness[active],
+            anchor[active],
+            capacity,
+        )
+        total = trim(bits, room, capacity)
+        called += 1
+        for k in range(len(active)):
+            if bits[k] > 0:
+                if entries == len(user):
+                    user, at, amount = lengthened(user), lengthened(at), lengthened(amount)
+                user[entries], at[entries], amount[entries] = active[k], slot, bits[k]
+                sent[active[k]] += bits[k]
+                entries += 1
+        slot += 1
+        if total <= 0:
+            slot = next_event(slot, active, end, first, order, waiting)  # nothing changes before it
+    return user[:entries], at[:entries], amount[:entries], sent, called
+
+
+def solve_policy(
+    instance: HandoverTrace,
+    *,
+    limits: Limits,
+    seed: int = 0,
+    policy: str = "water-filling",
+    **options: Any,
+) -> Result:
+    """Simulate a slot policy over a horizon.
+
+    Parameters
+    ----------
+    instance
+        A horizon.
+    limits, seed
+        Part of the method contract; a run takes milliseconds and draws nothing.
+    policy
+        One of ``POLICIES``.
+    options
+        ``fallback`` (water-filling: eb, wta, drop-lowest), ``reading`` (no-admission: bisect, scaled,
+        arrival-order, equal-bytes, nothing), ``redistribute`` (equal: true or false).
+
+    Returns
+    -------
+    A feasible schedule with the objective Σ A_i(y_i) over all users, served or not.
+
+    Raises
+    ------
+    InputError
+        For an unknown policy, option or option value.
+    """
+    variant = _variant(one_of("policy", policy, POLICIES), dict(options))
+    users, (first, end) = instance.users, instance.windows()
+    rank = np.arange(len(users))
+    order = np.argsort(first, kind="stable")
+    if variant == "arrival-order":
+        rank = np.argsort(np.argsort(users.arrival_s, kind="stable"))
+    started = perf_counter_ns()
+    user, slot, bits, sent, called = run(
+        _CODES[variant],
+        CODES[instance.utility],
+        users.cache_bits,
+        users.ceiling,
+        users.sharpness,
+        users.anchor,
+        first,
+        end,
+        order,
+        rank,
+        instance.capacity_bits,
+    )
+    seconds = (perf_counter_ns() - started) * 1e-9
+    y = np.minimum(1.0, sent / users.cache_bits)
+    gained = values(instance.utility, users.ceiling, users.sharpness, users.anchor, y)
+    return Result(
+        Status.FEASIBLE,
+        decision=Schedule(user, slot, bits),
+        objective=math.fsum(gained),
+        counters={"steps": int(called)},
+        phases={"solve": seconds},
+    )
+
+
+def _variant(policy: str, options: dict[str, Any]) -> str:
+    """Return the variant that a policy and its options name; no option may be left over."""
+    variant = policy
+    if policy.startswith("water-filling"):
+        variant = policy.removeprefix("water-filling").removeprefix("+") or "eb"
+        if policy == "water-filling":
+            variant = one_of("fallback", options.pop("fallback", "eb"), FALLBACKS)
+    elif policy == "no-admission":
+        variant = one_of("reading", options.pop("reading", "bisect"), READINGS)
+    elif policy == "equal" and flag("redistribute", options.pop("redistribute", False)):
+        variant = "equal-redistributed"
+    no_more_options(policy, options)
+    return variant
+
+
+def summarise(instance: HandoverTrace, schedule: Schedule) -> dict[str, float]:
+    """Return the mean accuracy and the starved fraction of the users under ``schedule``.
+
+    A user is starved if its received fraction is below τ (1 − 10⁻⁹) at its window's end. Both are 0 without
+    users.
+    """
+    users = instance.users
+    if len(users) == 0:
+        return {"mean_accuracy": 0.0, "starved": 0.0}
+    sent = np.bincount(schedule.user, weights=schedule.bits, minlength=len(users))
+    y = np.minimum(1.0, sent / users.cache_bits)
+    gained = values(instance.utility, users.ceiling, users.sharpness, users.anchor, y)
+    return {
+        "mean_accuracy": math.fsum(gained) / len(users),
+        "starved": float(np.mean(y < users.anchor * (1.0 - 1e-9))),
+    }
+
+
+def water_filling(instance: HandoverTrace, *, limits: Limits, seed: int = 0, **options: Any) -> Result:
+    """Simulate ``water-filling`` (Algorithm 1); option ``fallback``. See ``solve_policy``."""
+    return solve_policy(instance, limits=limits, seed=seed, policy="water-filling", **options)
+
+
+def water_filling_wta(instance: HandoverTrace, *, limits: Limits, seed: int = 0, **options: Any) -> Result:
+    """Simulate ``water-filling+wta``. See ``solve_policy``."""
+    return solve_policy(instance, limits=limits, seed=seed, policy="water-filling+wta", **options)
+
+
+def water_filling_drop_lowest(
+    instance: HandoverTrace, *, limits: Limits, seed: int = 0, **options: Any
+) -> Result:
+    """Simulate ``water-filling+drop-lowest``. See ``solve_policy``."""
+    return solve_policy(instance, limits=limits, seed=seed, policy="water-filling+drop-lowest", **options)
+
+
+def no_admission(instance: HandoverTrace, *, limits: Limits, seed: int = 0, **options: Any) -> Result:
+    """Simulate ``no-admission``; option ``reading``. See ``solve_policy``."""
+    return solve_policy(instance, limits=limits, seed=seed, policy="no-admission", **options)
+
+
+def share_equally(instance: HandoverTrace, *, limits: Limits, seed: int = 0, **options: Any) -> Result:
+    """Simulate ``equal``; option ``redistribute``. See ``solve_policy``."""
+    return solve_policy(instance, limits=limits, seed=seed, policy="equal", **options)
+
+
+def winner_takes_all(instance: HandoverTrace, *, limits: Limits, seed: int = 0, **options: Any) -> Result:
+    """Simulate ``winner-take-all`` (cascading). See ``solve_policy``."""
+    return solve_policy(instance, limits=limits, seed=seed, policy="winner-take-all", **options)
+
+
+def share_proportionally_fair(
+    instance: HandoverTrace, *, limits: Limits, seed: int = 0, **options: Any
+) -> Result:
+    """Simulate ``proportional-fair``. See ``solve_policy``."""
+    return solve_policy(instance, limits=limits, seed=seed, policy="proportional-fair", **options)

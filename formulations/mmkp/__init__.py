@@ -1,0 +1,1 @@
+"""The multi-dimensional multiple-choice knapsack problem."""

@@ -1,0 +1,1 @@
+"""What is given: problem instances, decisions, their files and generators; nothing is solved here."""

@@ -1,0 +1,1 @@
+"""Readers of public and users' own files."""

@@ -1,0 +1,1 @@
+"""Tables, figures and pages drawn from stored records; nothing is solved here."""

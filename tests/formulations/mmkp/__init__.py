@@ -1,0 +1,1 @@
+"""Tests of the MMKP methods and their checker."""
