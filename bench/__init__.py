@@ -1,1 +1,5 @@
 """Running, timing and judging."""
+
+from bench.jobs.environment import pin_threads
+
+pin_threads()

@@ -26,7 +26,7 @@ from instances.mmkp import MmkpInstance
 from instances.origin import Origin
 from instances.strict_json import parse
 
-__all__ = ["FORMATS", "Instance", "content_hash", "dumps", "load", "load_decision", "load_instance", "save"]
+__all__ = ["FORMATS", "Instance", "content_hash", "document_of", "dumps", "load", "load_decision", "load_instance", "save"]
 
 Instance = BalanceInstance | SlotInstance | HandoverTrace | MmkpInstance
 
@@ -96,7 +96,7 @@ def write_whole(target: Path, content: str) -> None:
 
 def dumps(item: Instance | Decision) -> str:
     """Return the file's text: one line a top-level key, numbers as their shortest decimals."""
-    document = _to_document(item)
+    document = document_of(item)
     lines = [f"{json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in document.items()]
     return "{" + ",\n ".join(lines) + "}\n"
 
@@ -107,7 +107,7 @@ def content_hash(item: Instance) -> str:
     Provenance does not count, nor does an MMKP's name, which its file formats do not hold: a generated
     instance and its file have the same hash.
     """
-    document = _to_document(item)
+    document = document_of(item)
     document.pop("origin", None)
     if isinstance(item, MmkpInstance):
         document.pop("name")
@@ -231,7 +231,8 @@ def _from_document(document: Any) -> Instance | Decision:
     return FORMATS[format_name][1](fields)  # type: ignore[no-any-return]
 
 
-def _to_document(item: Instance | Decision) -> dict[str, Any]:
+def document_of(item: Instance | Decision) -> dict[str, Any]:
+    """Return the item as the JSON object that its file holds."""
     if isinstance(item, MmkpInstance):
         return {"format": "certigap/mmkp", "version": VERSION} | _plain_fields(item)
     format_name = next(key for key, (cls, _) in FORMATS.items() if isinstance(item, cls))

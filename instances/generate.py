@@ -258,9 +258,8 @@ def _mmkp_family(correlation: str) -> Make:
             "inversely": 50.0 * resources - total + noise,
         }[correlation]
         by_group = weights.reshape(groups, items, resources)
-        middle = 0.5 * (by_group.min(axis=1) + by_group.mean(axis=1)).sum(axis=0)
         start = np.arange(groups + 1, dtype=np.int64) * items
-        return MmkpInstance("mmkp", np.ceil(middle), start, values, weights)
+        return MmkpInstance("mmkp", np.ceil(by_group.mean(axis=1).sum(axis=0)), start, values, weights)
 
     return make
 

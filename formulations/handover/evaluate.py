@@ -43,8 +43,9 @@ def evaluate_slot(instance: SlotInstance, allocation: Allocation) -> Evaluation:
 
     Returns
     -------
-    The verdict. ``violation`` is the largest of the fractions' excesses and of the budget's excess relative
-    to C. ``details``: ``lifted`` (every user reaches its anchor), ``radius`` (of the objective's ball).
+    The verdict. ``violation`` is, tolerated or not, the largest of the fractions' excesses and of the
+    budget's excess relative to C. ``details``: ``lifted`` (every user reaches its anchor), ``radius`` (of the
+    objective's ball).
     """
     users, y = instance.users, allocation.fraction
     if len(y) != len(users):
@@ -86,10 +87,10 @@ def evaluate_horizon(instance: HandoverTrace, schedule: Schedule) -> Evaluation:
 
     Returns
     -------
-    The verdict. ``violation`` is the largest of: bits outside a window relative to the user's cache, a slot's
-    excess relative to C, a user's excess relative to its cache. The objective counts every user, one that was
-    sent nothing with A_i(0), and one that was sent more than its cache with A_i(1). ``details``: ``lifted``
-    (every user reaches its anchor), ``radius`` (of the objective's ball).
+    The verdict. ``violation`` is, tolerated or not, the largest of: bits outside a window relative to the
+    user's cache, a slot's excess relative to C, a user's excess relative to its cache. The objective counts
+    every user, one that was sent nothing with A_i(0), and one that was sent more than its cache with A_i(1).
+    ``details``: ``lifted`` (every user reaches its anchor), ``radius`` (of the objective's ball).
     """
     users = instance.users
     if len(schedule.user) and int(schedule.user.max()) >= len(users):
@@ -136,8 +137,9 @@ class _Worst:
 
     def verdict(self, objective: Any, **details: Any) -> Evaluation:
         details["radius"] = float(objective.rad())
+        message = "" if self.feasible else self.row
         return Evaluation(
-            float(objective.mid()), self.feasible, float(self.violation), self.row, details=details
+            float(objective.mid()), self.feasible, float(self.violation), message, details=details
         )
 
 

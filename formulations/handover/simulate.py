@@ -29,6 +29,7 @@ from formulations.handover.slot.fallbacks import (
 )
 from formulations.handover.slot.shares import (
     FINISHED,
+    ascending,
     equal,
     equal_redistributed,
     proportional_fair,
@@ -141,13 +142,13 @@ def lengthened(array: Any) -> Any:
 
 @njit(cache=True)
 def present(
-    active: Ints, arrived: Ints, rank: Ints, sent: Floats, cache: Floats, end: Ints, slot: int
+    active: Ints, arrived: Ints, rank: Floats, sent: Floats, cache: Floats, end: Ints, slot: int
 ) -> Ints:
     """Return the users in ``slot``: the active and the arrived ones, by rank, without those who have left."""
     users = active
     if len(arrived) > 0:
         users = np.concatenate((active, arrived))
-        users = users[np.argsort(rank[users])]
+        users = users[ascending(rank[users])]
     keep = np.empty(len(users), dtype=np.bool_)
     for k in range(len(users)):
         i = users[k]
@@ -158,9 +159,9 @@ def present(
 @njit(cache=True)
 def next_event(slot: int, active: Ints, end: Ints, first: Ints, order: Ints, waiting: int) -> int:
     """Return the next slot, at least ``slot``, in which somebody arrives or leaves."""
-    event = np.min(end[active])
+    event = int(np.min(end[active]))
     if waiting < len(order):
-        event = min(event, first[order[waiting]])
+        event = min(event, int(first[order[waiting]]))
     return max(slot, event)
 
 
@@ -175,7 +176,7 @@ def run(
     first: Ints,
     end: Ints,
     order: Ints,
-    rank: Ints,
+    rank: Floats,
     capacity: float,
 ) -> tuple[Ints, Ints, Floats, Floats, int]:
     """Simulate the horizon.
@@ -273,18 +274,18 @@ def solve_policy(
     """
     variant = _variant(one_of("policy", policy, POLICIES), dict(options))
     users, (first, end) = instance.users, instance.windows()
-    rank = np.arange(len(users))
+    rank = np.arange(float(len(users)))
     order = np.argsort(first, kind="stable")
     if variant == "arrival-order":
-        rank = np.argsort(np.argsort(users.arrival_s, kind="stable"))
+        rank = np.argsort(np.argsort(users.arrival_s, kind="stable")).astype(np.float64)
     started = perf_counter_ns()
     user, slot, bits, sent, called = run(
         _CODES[variant],
         CODES[instance.utility],
-        users.cache_bits,
-        users.ceiling,
-        users.sharpness,
-        users.anchor,
+        users.cache_bits.copy(),  # numba would compile every kernel again for read-only arrays
+        users.ceiling.copy(),
+        users.sharpness.copy(),
+        users.anchor.copy(),
         first,
         end,
         order,

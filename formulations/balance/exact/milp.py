@@ -142,26 +142,27 @@ class _Model:
 def _build(problem: Problem, share: float, at_least: int) -> _Model:
     programme = pulp.LpProblem("balance", pulp.LpMaximize)
     users = range(len(problem.ad_steps))
-    x = [pulp.LpVariable(f"x{k}", cat="Binary", upBound=int(share > 0.0)) for k in users]
-    y = [pulp.LpVariable(f"y{k}", cat="Binary", upBound=int(share < 1.0)) for k in users]
+    x = [pulp.LpVariable(f"x{k}", 0, int(share > 0.0), cat="Integer") for k in users]
+    y = [pulp.LpVariable(f"y{k}", 0, int(share < 1.0), cat="Integer") for k in users]
     programme += pulp.lpSum(x) + pulp.lpSum(y)  # (1)
     programme += pulp.lpSum(x) + pulp.lpSum(y) >= at_least
     for k in users:
         programme += x[k] + y[k] <= 1  # (2)
     room = problem.cache_bytes(share)
+    unit = max(room, 1e-6 * problem.memory_bytes)  # keeps the rows' coefficients near 1
     memory = pulp.LpAffineExpression()
     if share > 0.0:
-        memory += _add_ad(programme, problem, share, x, room)
+        memory += _add_ad(programme, problem, share, x, unit)
     if share < 1.0:
-        memory += _add_sd(programme, problem, 1.0 - share, y, room)
-    programme += memory <= 1.0  # (15), in units of the room
+        memory += _add_sd(programme, problem, 1.0 - share, y, unit)
+    programme += memory <= room / unit  # (15)
     return _Model(programme, x, y)
 
 
 def _add_ad(
-    programme: pulp.LpProblem, problem: Problem, share: float, x: list[pulp.LpVariable], room: float
+    programme: pulp.LpProblem, problem: Problem, share: float, x: list[pulp.LpVariable], unit: float
 ) -> pulp.LpVariable:
-    """Add the rows of AD; return the variable of its memory in units of ``room``."""
+    """Add the rows of AD; return the variable of its memory in ``unit`` bytes."""
     costs, steps = problem.ad, problem.ad_steps
     lengths = np.unique(problem.input_tokens)
     p = _pick(programme, "p", lengths, problem.input_tokens, x)  # (3)
@@ -171,16 +172,16 @@ def _add_ad(
     for j, length in enumerate(lengths):
         work = _work(costs, steps, length, 0.0) / share
         _at_least(programme, seconds, work, x, 1 - p[j], waits, _largest_wait(problem, costs, steps))  # (7)
-        size = (costs.bytes_user + costs.bytes_input * length + steps * costs.bytes_step) / _unit(room)
+        size = (costs.bytes_user + costs.bytes_input * length + steps * costs.bytes_step) / unit
         _at_least(programme, used, size, x, 1 - p[j])  # (12)
     _deadlines(programme, problem, seconds, x)  # (11)
     return used
 
 
 def _add_sd(
-    programme: pulp.LpProblem, problem: Problem, share: float, y: list[pulp.LpVariable], room: float
+    programme: pulp.LpProblem, problem: Problem, share: float, y: list[pulp.LpVariable], unit: float
 ) -> pulp.LpAffineExpression:
-    """Add the rows of SD; return its memory in units of ``room``."""
+    """Add the rows of SD; return its memory in ``unit`` bytes."""
     costs, steps = problem.sd, problem.sd_steps
     lengths, accepted = np.unique(problem.input_tokens), np.unique(problem.accepted)
     q = _pick(programme, "q", lengths, problem.input_tokens, y)  # (4)
@@ -191,21 +192,17 @@ def _add_sd(
     for j, length in enumerate(lengths):
         _at_least(programme, by_input, _work(costs, steps, length, 0.0) / share, y, 1 - q[j])  # (8)
         size = costs.bytes_user + costs.bytes_input * length + steps * costs.bytes_step - late * costs.bytes_late
-        _at_least(programme, bytes_input, size / _unit(room), y, 1 - q[j])  # (13)
+        _at_least(programme, bytes_input, size / unit, y, 1 - q[j])  # (13)
     rest = _work(costs, steps, 0.0, 1.0) - _work(costs, steps, 0.0, 0.0)
     for i, length in enumerate(accepted):
         _at_least(programme, by_accepted, length * rest / share, y, 1 - r[i])  # (9)
-        size = steps * costs.bytes_accept * length / _unit(room)
+        size = steps * costs.bytes_accept * length / unit
         _at_least(programme, bytes_accepted, size, y, 1 - r[i])  # (14)
     seconds = pulp.LpVariable("t_sd", lowBound=0)
     waits = _waits(programme, "sd", problem, costs, steps, y)  # (6)
     programme += seconds >= waits + by_input + by_accepted  # (10)
     _deadlines(programme, problem, seconds, y)  # (11)
     return bytes_input + bytes_accepted
-
-
-def _unit(room: float) -> float:
-    return max(room, 1e-300)
 
 
 def _work(costs: ModeCosts, steps: NDArray[np.int64], length: float, accepted: float) -> NDArray[np.float64]:

@@ -20,7 +20,6 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-import pulp
 from numpy.typing import NDArray
 
 from formulations.handover.horizon.busy_periods import BusyPeriod, busy_periods
@@ -34,8 +33,9 @@ from formulations.handover.horizon.tangent_model import (
     exact_solver,
     solve_model,
 )
-from formulations.handover.slot.claim import no_more_options, one_of
+from formulations.handover.slot.claim import no_more_options
 from formulations.handover.utility import CODES, reach, values
+from formulations.pulp_solver import missing_solver
 from formulations.result import BoundKind, Limits, Result, Status, Stopped
 from instances.decisions import Schedule
 from instances.handover import HandoverTrace
@@ -47,6 +47,7 @@ Floats = NDArray[np.float64]
 CLOSED = 1e-9  # gap a user that counts as none
 MOST_ROUNDS = 60
 RELAXED_ROUNDS = 5
+PASSES = 4  # over the busy periods, under a time limit
 
 
 @dataclass
@@ -63,6 +64,7 @@ class _Search:
     price: Floats = field(default_factory=lambda: np.empty(0))  # accuracy per bit, by segment
     counters: dict[str, int] = field(default_factory=dict)
     phases: dict[str, float] = field(default_factory=dict)
+    relaxed: bool = True  # whether the programme is still solved without its integrality
     stopped: Stopped = Stopped.GAP
 
     @property
@@ -136,11 +138,13 @@ def solve_tangent(
     instance
         A horizon.
     limits
-        ``time_s`` is honoured between and inside the solver's calls, ``nodes`` between them.
+        ``time_s``, shared among the busy periods, holds between and inside the solver's calls, ``nodes``
+        between them.
     seed
         Part of the method contract; the solver's seed is fixed.
     solver
-        One of ``pulp.listSolvers()``.
+        One of ``pulp.listSolvers()``; one that cannot be used gives a skipped result. Only HiGHS's own bounds
+        are taken; with another solver the bound comes from the prices alone.
 
     Returns
     -------
@@ -151,59 +155,67 @@ def solve_tangent(
     Raises
     ------
     InputError
-        For an unknown option or solver.
+        For an unknown option.
     """
     no_more_options("clairvoyant-tangent", options)
-    one_of("solver", solver, tuple(pulp.listSolvers()))
-    if not pulp.getSolver(solver, msg=False).available():
-        message = f"solver {solver} is not installed; pip install pulp[{_extra(solver)}]"
-        return Result(Status.SKIPPED, Stopped.UNSUPPORTED, message=message)
-    deadline = math.inf if limits.time_s is None else perf_counter() + limits.time_s
-    nodes = math.inf if limits.nodes is None else limits.nodes
-    searches: list[_Search] = []
-    for period in busy_periods(instance):
-        search = _Search(instance, period, curves_of(instance, period))
-        _close(search, solver, deadline, nodes - sum(s.counters.get("nodes", 0) for s in searches))
-        searches.append(search)
+    skipped = missing_solver(solver)
+    if skipped is not None:
+        return skipped
+    searches = [_Search(instance, period, curves_of(instance, period)) for period in busy_periods(instance)]
+    _close_all(searches, solver, limits)
     return _claim(instance, searches)
 
 
-def _extra(solver: str) -> str:
-    """Return the name by which pip finds a solver for PuLP."""
-    return solver.lower().removesuffix("_cmd").removesuffix("_py").removeprefix("pulp_")
+def _close_all(searches: list[_Search], solver: str, limits: Limits) -> None:
+    """Close the busy periods one after the other; those whose time ran out get what the others left.
+
+    Each may use its users' share of the time that is left, so that none is left without a bound.
+    """
+    deadline = math.inf if limits.time_s is None else perf_counter() + limits.time_s
+    nodes = math.inf if limits.nodes is None else limits.nodes
+    pending = searches
+    for _ in range(PASSES):
+        waiting = sum(len(s.curves) for s in pending)
+        for search in pending:
+            share = (deadline - perf_counter()) * len(search.curves) / waiting
+            spent = sum(s.counters.get("nodes", 0) for s in searches)
+            _close(search, solver, perf_counter() + share, nodes - spent)
+            waiting -= len(search.curves)
+        pending = [s for s in pending if s.stopped is Stopped.TIME]
 
 
 def _close(search: _Search, solver: str, deadline: float, nodes: float) -> None:
     """Run rounds until the bounds meet, nothing new is found, or a limit is reached."""
-    n = len(search.curves)
-    search.offer_sides(np.zeros(n), np.zeros(n, dtype=np.bool_))
-    search.offer_sides(np.zeros(n), np.ones(n, dtype=np.bool_))
-    relaxed = True
+    n, before = len(search.curves), search.counters.get("nodes", 0)
+    search.stopped = Stopped.GAP
+    if not len(search.fraction):
+        search.offer_sides(np.zeros(n), np.zeros(n, dtype=np.bool_))
+        search.offer_sides(np.zeros(n), np.ones(n, dtype=np.bool_))
     for turn in range(MOST_ROUNDS):
         left = deadline - perf_counter()
-        if left <= 0 or search.counters.get("nodes", 0) >= nodes:
+        if left <= 0 or search.counters.get("nodes", 0) - before >= nodes:
             search.stopped = Stopped.TIME if left <= 0 else Stopped.NODES
             return
-        solved = _solve(search, exact_solver(solver, None if math.isinf(left) else left), relaxed)
+        solved = _solve(search, exact_solver(solver, None if math.isinf(left) else left))
         if not len(solved.fraction):
             search.stopped = Stopped.CRASH if solved.status == "failed" else Stopped.TIME
             return
-        new = _learn(search, solved, relaxed)
+        new = _learn(search, solved)
         if search.closed():
             search.stopped = Stopped.DONE
             return
-        if relaxed and (turn + 1 >= RELAXED_ROUNDS or not new):
-            relaxed = False
+        if search.relaxed and (turn + 1 >= RELAXED_ROUNDS or not new):
+            search.relaxed = False
             for curve, q in zip(search.curves, search.lowest(search.price), strict=True):
                 _leave_out(curve, q * curve.cache, search.price_bound - search.lower)
         elif not new:
             return
 
 
-def _solve(search: _Search, solver: Any, relaxed: bool) -> Solved:
+def _solve(search: _Search, solver: Any) -> Solved:
     """Solve the programme once, keep its bound and count what it took."""
     capacity = search.instance.capacity_bits
-    solved = solve_model(search.curves, search.period, capacity, solver, relaxed)
+    solved = solve_model(search.curves, search.period, capacity, solver, search.relaxed)
     search.tangent_bound = min(search.tangent_bound, solved.bound)
     search.count("rounds", 1)
     search.count("nodes", solved.nodes)
@@ -213,12 +225,12 @@ def _solve(search: _Search, solver: Any, relaxed: bool) -> Solved:
     return solved
 
 
-def _learn(search: _Search, solved: Solved, relaxed: bool) -> bool:
+def _learn(search: _Search, solved: Solved) -> bool:
     """Offer a solution's sides and prices, and cut where it lies; return whether a cut is new."""
     anchor = search.columns[3]
     fixed = solved.fraction < anchor * (1.0 - 1e-9)
     given = np.where(solved.fraction < 1e-9, 0.0, solved.fraction)
-    if relaxed:
+    if search.relaxed:
         search.offer_price(solved.price)
         given = np.zeros(len(anchor))
     y = search.offer_sides(given, fixed)
@@ -226,7 +238,7 @@ def _learn(search: _Search, solved: Solved, relaxed: bool) -> bool:
     for i, curve in enumerate(search.curves):
         if not math.isnan(solved.touch[i]) and curve.concave:
             new |= curve.cut(min(1.0, max(curve.anchor, float(solved.touch[i]))))
-        if y[i] >= curve.anchor or not relaxed:
+        if y[i] >= curve.anchor or not search.relaxed:
             new |= curve.cut(float(y[i]))
     return new
 

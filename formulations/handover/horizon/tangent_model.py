@@ -157,15 +157,8 @@ def solve_model(
     model.solve(solver)
     _check_options(model, solver)
     solved = _read_back(model, rows, received, binaries, capacity, relaxed)
-    _distrust_time(solved, solver, perf_counter() - built)
     solved.build_s, solved.solve_s = built - started, perf_counter() - built
     return solved
-
-
-def _distrust_time(solved: Solved, solver: Any, seconds: float) -> None:
-    """Drop the bound of a solver that PuLP may call optimal although its time ran out."""
-    if solver.name != "HiGHS" and solver.timeLimit is not None and seconds > 0.9 * solver.timeLimit:
-        solved.status, solved.bound = "limit", math.inf
 
 
 def exact_solver(name: str, time_s: float | None) -> Any:
@@ -194,14 +187,14 @@ def _build(
     curves: list[Curve], period: BusyPeriod, capacity: float, relaxed: bool
 ) -> tuple[Any, list[Any], list[Any], int]:
     model = pulp.LpProblem("tangent", pulp.LpMaximize)
-    kind = "Continuous" if relaxed else "Binary"
+    kind = pulp.LpContinuous if relaxed else pulp.LpInteger
     objective: list[tuple[Any, float]] = []
     carried: list[list[tuple[Any, float]]] = [[] for _ in period.slots]
     received, binaries = [], 0
     for i, curve in enumerate(curves):
         terms, parts = _sides(model, curve, f"{i}", kind, objective)
         binaries += len(parts)
-        share = [(pulp.LpVariable(f"z_{i}_{e}", 0), e) for e in range(period.first[i], period.end[i])]
+        share = [(_variable(model, f"z_{i}_{e}", 0), e) for e in range(period.first[i], period.end[i])]
         for variable, e in share:
             carried[e].append((variable, 1.0))
         flow = [(variable, capacity / curve.cache) for variable, _ in share]
@@ -224,8 +217,8 @@ def _sides(
     terms, parts = [], []
     for j in sorted(curve.pieces):
         low, high = curve.breaks[j], curve.breaks[j + 1]
-        q = pulp.LpVariable(f"q_{tag}_{j}", 0, 1, kind if kind == "Continuous" else pulp.LpInteger)
-        s = pulp.LpVariable(f"s_{tag}_{j}", 0)
+        q = _variable(model, f"q_{tag}_{j}", 0, 1, kind)
+        s = _variable(model, f"s_{tag}_{j}", 0)
         slope = (curve.value(high) - curve.value(low)) / (high - low)
         objective += [(q, curve.value(low) - slope * low), (s, slope)]
         model += _sum([(s, 1.0), (q, -high)]) <= 0  # (5)
@@ -234,8 +227,8 @@ def _sides(
         terms.append(s)
         parts.append(q)
     if curve.concave:
-        w = pulp.LpVariable(f"w_{tag}", 0, 1, kind if kind == "Continuous" else pulp.LpInteger)
-        h, v = pulp.LpVariable(f"h_{tag}", 0), pulp.LpVariable(f"v_{tag}")
+        w = _variable(model, f"w_{tag}", 0, 1, kind)
+        h, v = _variable(model, f"h_{tag}", 0), _variable(model, f"v_{tag}")
         objective.append((v, 1.0))
         model += _sum([(h, 1.0), (w, -1.0)]) <= 0  # (6)
         model += _sum([(h, 1.0), (w, -curve.anchor)]) >= 0  # (6)
@@ -247,6 +240,14 @@ def _sides(
     return terms, parts
 
 
+def _variable(
+    model: Any, name: str, low: float | None = None, high: float | None = None, kind: str = pulp.LpContinuous
+) -> Any:
+    """Return a new variable, not by the constructor, which PuLP 3.3.1 deprecates for ``add_variable``."""
+    add = getattr(model, "add_variable", pulp.LpVariable)
+    return add(name, low, high, kind)
+
+
 def _sum(terms: list[tuple[Any, float]]) -> Any:
     return pulp.LpAffineExpression(terms)
 
@@ -254,7 +255,7 @@ def _sum(terms: list[tuple[Any, float]]) -> Any:
 def _read_back(
     model: Any, rows: list[Any], received: list[Any], binaries: int, capacity: float, relaxed: bool
 ) -> Solved:
-    """Read status and bound from the solver's own model where PuLP has one, else from PuLP's own words."""
+    """Read back the fractions, and the relaxation's slot prices from the duals of (2)."""
     status, bound, nodes = _verdict(model, relaxed)
     found = all(v.varValue is not None for terms, w in received for v in [*terms, w or terms[0]])
     if not found or status not in ("optimal", "limit"):
@@ -273,12 +274,12 @@ def _verdict(model: Any, relaxed: bool) -> tuple[str, float, int]:
     """Return the status, an upper bound on (1) and the nodes of the tree.
 
     PuLP hands a maximisation to HiGHS negated, so HiGHS's bound is the negative of ours; (1) has no constant.
+    Of other solvers PuLP reports no bound, and may call optimal what a limit stopped.
     """
     highs = getattr(model, "solverModel", None)
     if highs is None or not hasattr(highs, "getModelStatus"):
-        optimal = model.sol_status == pulp.LpSolutionOptimal
-        value_of = pulp.value(model.objective) if optimal else None
-        return "optimal" if optimal else "failed", math.inf if value_of is None else float(value_of), 0
+        found = model.sol_status in (pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible)
+        return "optimal" if found else "failed", math.inf, 0
     state, info = highs.getModelStatus().name, highs.getInfo()
     status = {"kOptimal": "optimal", "kTimeLimit": "limit", "kSolutionLimit": "limit"}.get(state, "failed")
     if status == "failed":

@@ -13,26 +13,29 @@ from formulations.handover.utility import CODES, values
 from formulations.result import Result, Status
 from instances.decisions import Allocation
 from instances.errors import InputError, shown
-from instances.handover import SlotInstance
+from instances.handover import SlotInstance, SlotUsers
 
-__all__ = ["call", "claimed", "flag", "no_more_options", "one_of"]
+__all__ = ["call", "claimed", "flag", "no_more_options", "one_of", "writable"]
 
 Floats = NDArray[np.float64]
 
 
 def call(kernel: Callable[..., Floats], instance: SlotInstance) -> Floats:
     """Return the fractions, (N,), after the slot in which ``kernel`` gives out the bits."""
-    users = instance.users
-    bits = kernel(
-        CODES[instance.utility],
-        users.cache_bits,
-        users.received,
-        users.ceiling,
-        users.sharpness,
-        users.anchor,
-        instance.capacity_bits,
+    columns = writable(instance.users)
+    bits = kernel(CODES[instance.utility], *columns, instance.capacity_bits)
+    return columns[1] + bits / columns[0]
+
+
+def writable(users: SlotUsers) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """Return copies of L, x, M, k and τ, (N,) each; for read-only arrays numba compiles all kernels anew."""
+    return (
+        users.cache_bits.copy(),
+        users.received.copy(),
+        users.ceiling.copy(),
+        users.sharpness.copy(),
+        users.anchor.copy(),
     )
-    return users.received + bits / users.cache_bits
 
 
 def claimed(instance: SlotInstance, fraction: Floats, **claims: Any) -> Result:

@@ -14,7 +14,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from formulations.handover.slot.price_search import fill
-from formulations.handover.slot.shares import FINISHED, level_off
+from formulations.handover.slot.shares import FINISHED, ascending, level_off
 from formulations.handover.utility import drop, log_peak, reach
 
 __all__ = ["FALLBACKS", "READINGS"]
@@ -111,7 +111,7 @@ def drop_lowest(
     steepness = np.empty(n)
     for i in range(n):
         steepness[i] = log_peak(family, ceiling[i], sharpness[i]) - math.log(cache[i])
-    order = np.argsort(-steepness, kind="mergesort")
+    order = ascending(-steepness)
     keep, needed, lifted = np.ones(n, dtype=np.bool_), 0.0, 0
     for i in order:
         lift = cache[i] * max(0.0, anchor[i] - received[i])
@@ -172,7 +172,7 @@ def jumping_demand(
     shift -= np.max(shift) if n > 0 else 0.0
     for i in range(n):
         entry[i] = drop(family, sharpness[i] * max(0.0, received[i] - anchor[i])) - shift[i]
-    order = np.argsort(entry, kind="mergesort")
+    order = ascending(entry)
     below, above = -1, n  # positions in ``order``: demand at the entry's price fits, or does not
     while above - below > 1:
         middle = (below + above) // 2

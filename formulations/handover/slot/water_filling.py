@@ -19,7 +19,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from formulations.handover.slot.claim import call, claimed, no_more_options, one_of
+from formulations.handover.slot.claim import call, claimed, no_more_options, one_of, writable
 from formulations.handover.slot.fallbacks import (
     FALLBACKS,
     READINGS,
@@ -92,13 +92,12 @@ def dual_gap(
 
 def _theorem_1(instance: SlotInstance) -> Result:
     """Solve (4) on a feasible slot and state its price and dual gap."""
-    users, family = instance.users, CODES[instance.utility]
-    floor = np.maximum(users.received, users.anchor)
-    budget = instance.capacity_bits - float(np.sum(users.cache_bits * (floor - users.received)))
-    curve = (users.ceiling, users.sharpness, users.anchor)
-    y, price, steps = fill(family, users.cache_bits, floor, *curve, budget)
-    left = max(0.0, budget - float(np.sum(users.cache_bits * (y - floor))))
-    gap = dual_gap(family, users.cache_bits, floor, *curve, y, price, left)
+    cache, received, ceiling, sharpness, anchor = writable(instance.users)
+    family, floor = CODES[instance.utility], np.maximum(received, anchor)
+    budget = instance.capacity_bits - float(np.sum(cache * (floor - received)))
+    y, price, steps = fill(family, cache, floor, ceiling, sharpness, anchor, budget)
+    left = max(0.0, budget - float(np.sum(cache * (y - floor))))
+    gap = dual_gap(family, cache, floor, ceiling, sharpness, anchor, y, price, left)
     return claimed(
         instance,
         y,
@@ -121,8 +120,8 @@ _READING_KERNELS: dict[str, Callable[..., Floats]] = {
 
 
 def _fits(instance: SlotInstance) -> bool:
-    users = instance.users
-    return bool(feasible(users.cache_bits, users.received, users.anchor, instance.capacity_bits))
+    cache, received, _, _, anchor = writable(instance.users)
+    return bool(feasible(cache, received, anchor, instance.capacity_bits))
 
 
 def solve_water_filling(

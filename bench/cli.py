@@ -1,0 +1,83 @@
+"""The ``certigap`` command: it only assembles, and turns errors into one line and an exit status."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from bench.commands.generate import generate_instances, import_instance
+from bench.commands.methods import list_methods
+from bench.commands.report import report_command
+from bench.commands.run import run_experiments, show_record
+from bench.commands.solve import check_decision, solve_file
+from instances.errors import InputError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="Benchmarks optimisation heuristics against exact solvers, with proof.",
+)
+
+
+def _write_report(records: Sequence[Any], folder: Path, **options: Any) -> Sequence[Any]:
+    from reports.report import write_report
+
+    return write_report(records, folder, **options)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from bench.jobs.environment import git_commit, versions
+
+        found = versions()
+        typer.echo(f"certigap {found.pop('certigap', 'not installed')} {git_commit()}".rstrip())
+        for name, version in found.items():
+            typer.echo(f"{name} {version}")
+        raise typer.Exit
+
+
+@app.callback()
+def _top(
+    version: bool = typer.Option(
+        False, "--version", callback=_print_version, is_eager=True, help="Versions of everything that computes."
+    ),
+) -> None:
+    """Benchmark optimisation heuristics against exact solvers, with proof."""
+
+
+app.command("methods")(list_methods)
+app.command("generate")(generate_instances)
+app.command("import")(import_instance)
+app.command("solve")(solve_file)
+app.command("check")(check_decision)
+app.command("run")(run_experiments)
+app.command("show")(show_record)
+app.command("report")(report_command(_write_report))
+
+
+def main() -> None:
+    """Run the command and exit with its status."""
+    try:
+        status = app(standalone_mode=False)
+    except InputError as error:
+        typer.echo(str(error), err=True)
+        status = 2
+    except KeyboardInterrupt:
+        status = 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        status = 0
+    except Exception as error:
+        if not hasattr(error, "format_message"):
+            raise
+        typer.echo(f"certigap: {error.format_message()}", err=True)  # a wrong call
+        status = 2
+    sys.exit(status if isinstance(status, int) else 0)

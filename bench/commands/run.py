@@ -1,0 +1,202 @@
+"""``certigap run`` and ``certigap show``: a grid of runs into the store, and one row out of it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from bench.commands.common import FAILED, note
+from bench.jobs.store import DEFAULT_STORE
+from instances.errors import InputError, shown
+
+__all__ = ["run_experiments", "show_record"]
+
+LINE_EVERY_S = 10.0  # without a terminal
+
+
+def run_experiments(
+    targets: list[str] = typer.Argument(..., help="Experiments, or folders of instances."),
+    methods: list[str] = typer.Option([], "--method", help="Only these methods."),
+    seeds: int | None = typer.Option(None, "--seeds", help="Seeds a point.", min=1),
+    store_path: Path = typer.Option(DEFAULT_STORE, "--store", help="Where the rows go."),
+    executor: str = typer.Option("processes", "--executor", help="processes or serial."),
+    workers: int | None = typer.Option(None, "--workers", help="Processes; timing experiments take 1.", min=1),
+    time_limit: float | None = typer.Option(None, "--time-limit", help="Seconds a run.", min=0.0),
+    memory_limit: float | None = typer.Option(None, "--memory-limit", help="Megabytes a run.", min=0.0),
+    limit: int | None = typer.Option(None, "--limit", help="At most the first N runs.", min=0),
+    only: str | None = typer.Option(None, "--only", help="The run whose key begins so."),
+    rerun: bool = typer.Option(False, "--rerun", help="Run what is stored already, too."),
+    force: bool = typer.Option(False, "--force", help="Allow several workers for timing experiments."),
+    dry_run: bool = typer.Option(False, "--dry-run", help="List the runs and stop."),
+) -> int:
+    """Run experiments, or methods on a folder of instances; what is stored already is not run again."""
+    from bench.jobs.executors import run_all
+    from bench.jobs.store import Store
+
+    jobs = _jobs(targets, methods, seeds, time_limit, memory_limit)
+    keyed = _keyed(jobs, only)[:limit]
+    timing = any(job.timing for _, job in keyed)
+    workers = workers or 1
+    if timing and workers > 1 and not force:
+        raise InputError(f"--workers: found {workers}, expected 1 for runs whose times are published (or --force)")
+    if dry_run:
+        for key, job in keyed:
+            typer.echo(f"{key[:12]}  {job.experiment}  {job.source.family}  {job.method}")
+        return 0
+    with Store(store_path) as store:
+        known = {} if rerun or only else store.keys()
+        pending = [(key, job) for key, job in keyed if known.get(key, "error") in ("error", "skipped")]
+        note(f"{len(pending)} runs to do, {len(keyed) - len(pending)} stored already in {store_path}")
+        progress = _Progress(len(pending))
+        try:
+            for record in run_all([job for _, job in pending], executor, workers):
+                store.add(record)
+                progress.advance(record)
+        except KeyboardInterrupt:
+            note(f"stopped; what ran is stored. The same command goes on: certigap run {' '.join(targets)}")
+            raise
+        finally:
+            progress.close()
+        rows = {key for key, _ in keyed}
+        records = [r for r in store.records() if r.key in rows]
+    return _summary(records, store_path)
+
+
+def show_record(
+    key: str | None = typer.Argument(None, help="Beginning of a row's key."),
+    failed: bool = typer.Option(False, "--failed", help="List the rows that ended in error or inconsistent."),
+    store_path: Path = typer.Option(DEFAULT_STORE, "--store", help="The store."),
+) -> int:
+    """Show one row: everything stored, and the command that repeats it; without a key, a line for each row."""
+    from bench.jobs.store import Store
+
+    with Store(store_path, read_only=True) as store:
+        if key is None:
+            where = "status IN ('error', 'inconsistent')" if failed else "1"
+            for r in store.records(where):
+                value = "" if r.checked_objective is None else f"{r.checked_objective:.9g}"
+                typer.echo(f"{r.key[:12]}  {r.status:12} {r.experiment}  {r.instance}  {r.method}  {value}  {r.message}")
+            return 0
+        found = list(store.records("substr(key, 1, ?) = ?", (len(key), key)))
+    if len(found) != 1:
+        raise InputError(f"{store_path}: key: found {len(found)} rows for {shown(key)}, expected one")
+    fields = {name: getattr(found[0], name) for name in found[0].columns()}
+    typer.echo(json.dumps(fields, indent=1, allow_nan=False))
+    typer.echo(f"repeat: certigap run {_target(found[0])} --only {found[0].key[:16]} --store {store_path}")
+    return 0
+
+
+def _target(record: Any) -> str:
+    return record.extra["source"]["path"] if record.experiment == "files" else str(record.experiment)
+
+
+def _jobs(
+    targets: list[str],
+    methods: list[str],
+    seeds: int | None,
+    time_limit: float | None,
+    memory_limit: float | None,
+) -> list[Any]:
+    from bench.experiments import EXPERIMENTS
+
+    jobs = []
+    for target in targets:
+        if target in EXPERIMENTS:
+            jobs += EXPERIMENTS[target](seeds)
+        elif Path(target).exists():
+            jobs += _file_jobs(Path(target), methods)
+        else:
+            raise InputError(f"{shown(target)}: found neither, expected a folder or one of {', '.join(EXPERIMENTS)}")
+    unknown = set(methods) - {job.method for job in jobs}
+    if unknown:
+        known = ", ".join(sorted({job.method for job in jobs})) or "the methods of these problems"
+        raise InputError(f"--method: found {', '.join(sorted(unknown))}, expected some of {known}")
+    jobs = [job for job in jobs if not methods or job.method in methods]
+    changes = {key: v for key, v in (("time_s", time_limit), ("memory_mb", memory_limit)) if v is not None}
+    return [replace(job, limits=replace(job.limits, **changes)) for job in jobs] if changes else jobs
+
+
+def _file_jobs(target: Path, methods: list[str]) -> list[Any]:
+    """Return every method, or those named, on each instance in a folder or file."""
+    from bench.commands.solve import problem_of
+    from bench.jobs.job import Job
+    from bench.jobs.sources import FromFile
+    from bench.registry import methods_of
+    from instances.files import load_instance
+
+    paths = sorted(p for p in target.iterdir() if p.is_file() and p.name[0] != ".") if target.is_dir() else [target]
+    if not paths:
+        raise InputError(f"{target}: found an empty folder, expected instances")
+    jobs = []
+    for path in paths:
+        problem = problem_of(load_instance(path))
+        names = [method.name for method in methods_of(problem) if not methods or method.name in methods]
+        source = FromFile(str(path.absolute()))
+        jobs += [Job("files", problem, source, name) for name in names]
+    return jobs
+
+
+def _keyed(jobs: list[Any], only: str | None) -> list[tuple[str, Any]]:
+    from bench.jobs.run import blank_record
+
+    keyed: dict[str, Any] = {}
+    for job in jobs:
+        keyed.setdefault(blank_record(job).key, job)
+    if only is None:
+        return list(keyed.items())
+    found = [(key, job) for key, job in keyed.items() if key.startswith(only)]
+    if len(found) != 1:
+        raise InputError(f"--only: found {len(found)} runs for {shown(only)}, expected one (code or seeds changed?)")
+    return found
+
+
+def _summary(records: list[Any], store_path: Path) -> int:
+    from bench.judging.agreement import disagreements
+
+    counts = Counter(str(r.status) for r in records)
+    note(", ".join(f"{n} {status}" for status, n in sorted(counts.items())) or "nothing ran")
+    reasons = Counter(r.message for r in records if r.status == "skipped")
+    for reason, n in sorted(reasons.items()):
+        note(f"skipped {n}: {reason}")
+    bad = [r for r in records if r.status in ("error", "inconsistent")]
+    for r in bad[:10]:
+        note(f"{r.status}: {r.instance} {r.method}: {r.message} (certigap show {r.key[:12]} --store {store_path})")
+    apart = disagreements(records)
+    for text in apart:
+        note(f"exact methods disagree: {text}")
+    return FAILED if bad or apart else 0
+
+
+class _Progress:
+    """A bar with an estimate on a terminal, a plain line now and then elsewhere."""
+
+    def __init__(self, total: int) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self.total, self.done, self.last = total, 0, time.monotonic()
+        console = Console(stderr=True)
+        self.bar: Progress | None = None
+        if console.is_terminal and total:
+            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+            self.bar = Progress(*columns, console=console)
+            self.task = self.bar.add_task("runs", total=total)
+            self.bar.start()
+
+    def advance(self, record: Any) -> None:
+        self.done += 1
+        if self.bar is not None:
+            self.bar.update(self.task, advance=1, description=record.method[:24].ljust(24))
+        elif time.monotonic() - self.last > LINE_EVERY_S:
+            self.last = time.monotonic()
+            note(f"{self.done} of {self.total} runs, now {record.experiment}")
+
+    def close(self) -> None:
+        if self.bar is not None:
+            self.bar.stop()

@@ -1,0 +1,46 @@
+"""Grids of handover runs."""
+
+from __future__ import annotations
+
+from bench.jobs.job import Job
+from bench.jobs.sources import FromPublicData, Generated, Source
+from formulations.result import Limits
+
+__all__ = ["LOADS", "clairvoyant", "real"]
+
+LOADS = (1, 2, 3, 4, 5, 6, 7, 8)  # ρ, users a second
+POLICIES = ("water-filling", "equal", "winner-take-all", "proportional-fair")
+BOUND = "clairvoyant-tangent"
+BOUND_LIMITS = Limits(time_s=120.0)
+
+
+def clairvoyant(seeds: int) -> list[Job]:
+    """Return every policy and the clairvoyant bound at ρ = 1 … 8, importance ordering."""
+    jobs = []
+    for seed in range(seeds):
+        for load in LOADS:
+            source = Generated("importance", None, seed, (("rate_per_s", float(load)),))
+            jobs += _runs("handover-clairvoyant", source)
+    return jobs
+
+
+def real(seeds: int) -> list[Job]:
+    """Return UCC 5G handover times with context lengths of two request traces."""
+    jobs = []
+    traces = {"azure": "traces/AzureLLMInferenceTrace_conv.csv", "mooncake": "traces/mooncake_conversation_trace.jsonl.gz"}
+    for name, requests in traces.items():
+        for seed in range(seeds):
+            source = FromPublicData(
+                f"ucc5g-{name}",
+                ("handover/ucc5g_handover_events.csv", requests),
+                "handover_from_ucc5g",
+                seed,
+                (("rate_per_s", 4.0), ("horizon_s", 50.0)),
+            )
+            jobs += _runs("handover-real", source)
+    return jobs
+
+
+def _runs(experiment: str, source: Source) -> list[Job]:
+    methods = (*POLICIES, BOUND)
+    return [Job(experiment, "handover", source, method, limits=BOUND_LIMITS) for method in methods]

@@ -1,0 +1,290 @@
+"""What the records say about a published claim: one function a measure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bench.jobs.job import Record
+from bench.judging.statistics import Fit, Mean, mean_of, power_law, semi_log
+
+__all__ = [
+    "MEASURES",
+    "Measurement",
+    "NotTestableError",
+    "family_minima",
+    "fastest_seconds",
+    "load_of",
+    "optima",
+    "paired_ratios",
+    "witness_counts",
+]
+
+FIG6_FAMILY = "calibrated-fig4"
+SOLVED = ("optimal", "feasible")
+
+
+class NotTestableError(Exception):
+    """The records cannot decide a claim, for the reason given."""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A measured value with what backs it."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+    expected: int
+    evidence: str  # verified, proved, bounded or sampled
+    detail: str = ""  # both times of a ratio, residuals, which family
+    witness: str = ""  # instance that decides an inequality
+    key: str = ""  # of the row that decides
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """One heuristic's value against the proved optimum of the same instance."""
+
+    value: float
+    record: Record
+    optimum: float
+
+
+def optima(records: Iterable[Record]) -> dict[str, float]:
+    """Return the proved optimum of each BALANCE or MMKP instance, by content hash."""
+    exact = ("exhaustive", "exhaustive-naive", "milp")
+    return {
+        r.instance_sha256: r.checked_objective
+        for r in records
+        if r.status == "optimal" and r.method in exact and r.checked_objective is not None
+    }
+
+
+def witness_counts(records: Iterable[Record]) -> dict[str, int]:
+    """Return how many exact methods proved each instance's optimum."""
+    proofs: dict[str, set[str]] = defaultdict(set)
+    for r in records:
+        if r.status == "optimal":
+            proofs[r.instance_sha256].add(r.method)
+    return {digest: len(methods) for digest, methods in proofs.items()}
+
+
+def paired_ratios(records: Sequence[Record], method: str, experiment: str) -> tuple[list[Ratio], int]:
+    """Return a method's ratios to the proved optimum, and how many runs of it there are.
+
+    A ratio is 1 where optimum and value are both 0.
+    """
+    best = optima(r for r in records if r.experiment == experiment)
+    runs = [r for r in records if r.experiment == experiment and r.method == method and r.status != "skipped"]
+    ratios = []
+    for r in runs:
+        if r.instance_sha256 in best and r.status in SOLVED and r.checked_objective is not None:
+            optimum = best[r.instance_sha256]
+            ratios.append(Ratio(1.0 if optimum == 0 else r.checked_objective / optimum, r, optimum))
+    return ratios, len(runs)
+
+
+def family_minima(records: Sequence[Record], method: str) -> list[tuple[str, int, float, float, Record]]:
+    """Return (family, n, smallest ratio, mean ratio, the row of the smallest) by family, smallest first."""
+    groups: dict[str, list[Ratio]] = defaultdict(list)
+    for ratio in paired_ratios(records, method, "balance-guarantee")[0]:
+        groups[ratio.record.family].append(ratio)
+    rows = []
+    for family, ratios in groups.items():
+        least = min(ratios, key=lambda ratio: ratio.value)
+        mean = float(np.mean([ratio.value for ratio in ratios]))
+        rows.append((family, len(ratios), least.value, mean, least.record))
+    return sorted(rows, key=lambda row: (row[2], row[0]))
+
+
+def load_of(record: Record) -> float | None:
+    """Return the handover rate ρ of a generated trace."""
+    settings = dict((record.extra.get("source") or {}).get("settings") or [])
+    value = settings.get("rate_per_s")
+    return None if value is None else float(value)
+
+
+def fastest_seconds(records: Sequence[Record], method: str, family: str) -> dict[int, list[float]]:
+    """Return by size the seconds of each instance of ``balance-fig6``, the fastest of its repetitions."""
+    best: dict[tuple[int, str], float] = {}
+    for r in records:
+        wanted = (r.experiment, r.method, r.family) == ("balance-fig6", method, family)
+        if wanted and r.status in SOLVED and r.solve_s is not None:
+            place = (r.size, r.instance_sha256)
+            best[place] = min(best.get(place, np.inf), r.solve_s)
+    sizes: dict[int, list[float]] = defaultdict(list)
+    for (size, _), seconds in sorted(best.items()):
+        sizes[size].append(seconds)
+    return dict(sizes)
+
+
+def _smallest_ratio(records: Sequence[Record], method: str) -> Measurement:
+    ratios, expected = paired_ratios(records, method, "balance-guarantee")
+    if not ratios:
+        raise NotTestableError("no run with a proved optimum in the store")
+    return _extreme(records, ratios, expected)
+
+
+def _extreme(records: Sequence[Record], ratios: list[Ratio], expected: int) -> Measurement:
+    least = min(ratios, key=lambda ratio: ratio.value)
+    counts = witness_counts(r for r in records if r.experiment == "balance-guarantee")
+    proofs = counts.get(least.record.instance_sha256, 0)
+    served = f"{least.record.checked_objective:g} of {least.optimum:g} served"
+    return Measurement(
+        least.value,
+        least.value,
+        least.value,
+        len(ratios),
+        expected,
+        f"proved ({proofs} witness{'es' if proofs != 1 else ''})",
+        f"{served}, family {least.record.family}",
+        least.record.instance,
+        least.record.key,
+    )
+
+
+def _smallest_ad_ratio(records: Sequence[Record]) -> Measurement:
+    own = {
+        r.instance_sha256: r.checked_objective
+        for r in records
+        if (r.experiment, r.method) == ("balance-guarantee", "ad-only-own") and r.checked_objective is not None
+    }
+    runs = [r for r in records if (r.experiment, r.method) == ("balance-guarantee", "ad-only")]
+    ratios = [
+        Ratio(1.0 if own[r.instance_sha256] == 0 else r.checked_objective / own[r.instance_sha256], r, own[r.instance_sha256])
+        for r in runs
+        if r.checked_objective is not None and r.instance_sha256 in own
+    ]  # fmt: skip
+    if not ratios:
+        raise NotTestableError("no pair of AD-only runs in the store")
+    least = min(ratios, key=lambda ratio: ratio.value)
+    detail = f"{least.record.checked_objective:g} served, {least.optimum:g} feasible by (15)"
+    return Measurement(
+        least.value, least.value, least.value, len(ratios), len(runs), "proved (checked decisions)", detail,
+        least.record.instance, least.record.key,
+    )  # fmt: skip
+
+
+def _clairvoyant_pairs(records: Sequence[Record], load: float) -> tuple[list[tuple[float, float, bool, Record]], int]:
+    """Return (value, bound, whether the bound was verified, row) of each trace at a load."""
+    own = [r for r in records if r.experiment == "handover-clairvoyant" and load_of(r) == load]
+    bounds: dict[str, tuple[float, bool]] = {}
+    for r in own:
+        if r.bound is not None and r.status in (*SOLVED, "bound_only"):
+            verified = r.extra.get("verified_bound")
+            bounds[r.instance_sha256] = (r.bound, False) if verified is None else (float(verified), True)
+    runs = [r for r in own if r.method == "water-filling"]
+    pairs = [
+        (r.checked_objective, *bounds[r.instance_sha256], r)
+        for r in runs
+        if r.checked_objective is not None and r.instance_sha256 in bounds and r.status in SOLVED and r.size
+    ]
+    return pairs, len(runs)
+
+
+def _clairvoyant_ratio(records: Sequence[Record], load: float) -> Measurement:
+    pairs, expected = _clairvoyant_pairs(records, load)
+    if not pairs:
+        raise NotTestableError(f"no trace with a certified bound at ρ = {load:g}")
+    mean = mean_of([100.0 * value / bound for value, bound, _, _ in pairs])
+    verified = all(verified for _, _, verified, _ in pairs)
+    evidence = "verified (slot prices)" if verified else "bounded"
+    return Measurement(mean.value, mean.low, mean.high, mean.n, expected, evidence, "ratio to an upper bound")
+
+
+def _smallest_clairvoyant_ratio(records: Sequence[Record]) -> Measurement:
+    loads = sorted({load for r in records if (load := load_of(r)) and r.experiment == "handover-clairvoyant"})
+    if not loads:
+        raise NotTestableError("no trace with a certified bound in the store")
+    return _least(((load, _clairvoyant_ratio(records, load)) for load in loads), "ρ")
+
+
+def _least(measured: Iterable[tuple[float, Measurement]], name: str) -> Measurement:
+    pairs = list(measured)
+    at, least = min(pairs, key=lambda pair: pair[1].value)
+    n, expected = sum(m.n for _, m in pairs), sum(m.expected for _, m in pairs)
+    return Measurement(least.value, least.low, least.high, n, expected, least.evidence, f"least at {name} = {at:g}")
+
+
+def _mean_accuracy(records: Sequence[Record], load: float) -> Measurement:
+    runs = [
+        r
+        for r in records
+        if (r.experiment, r.method) == ("handover-clairvoyant", "water-filling") and load_of(r) == load
+    ]
+    values = [100.0 * r.checked_objective / r.size for r in runs if r.checked_objective is not None and r.size]
+    if not values:
+        raise NotTestableError(f"no run at ρ = {load:g}")
+    mean = mean_of(values)
+    return Measurement(mean.value, mean.low, mean.high, mean.n, len(runs), "sampled")
+
+
+def _smallest_mean_accuracy(records: Sequence[Record]) -> Measurement:
+    return _least(((float(load), _mean_accuracy(records, load)) for load in range(2, 9)), "ρ")
+
+
+def _speed_up(records: Sequence[Record], baseline: str, which: str) -> Measurement:
+    slow = fastest_seconds(records, baseline, FIG6_FAMILY)
+    fast = fastest_seconds(records, "hybrid", FIG6_FAMILY)
+    sizes = sorted(set(slow) & set(fast))
+    if 16 not in sizes:
+        largest = f"up to K = {max(sizes)}" if sizes else "not"
+        raise NotTestableError(f"{baseline} ran {largest} here; `nox -s fig6` runs it up to K = 16")
+    by_size = {k: [a / b for a, b in zip(slow[k], fast[k], strict=False)] for k in sizes}
+    if which == "last":
+        mean = mean_of(by_size[16])
+        times = f"{np.median(slow[16]):.3g} s against {1e3 * np.median(fast[16]):.3g} ms"
+    else:
+        mean = mean_of([float(np.mean(column)) for column in zip(*by_size.values(), strict=False)])
+        times = f"K = {sizes[0]} … {sizes[-1]}; {np.median(slow[16]):.3g} s against {1e3 * np.median(fast[16]):.3g} ms at 16"
+    return Measurement(mean.value, mean.low, mean.high, mean.n, mean.n, "sampled", times)
+
+
+def _medians(records: Sequence[Record], method: str, low: int, high: int) -> tuple[list[int], list[float]]:
+    seconds = fastest_seconds(records, method, FIG6_FAMILY)
+    sizes = [k for k in sorted(seconds) if low <= k <= high]
+    return sizes, [float(np.median(seconds[k])) for k in sizes]
+
+
+def _fit(fit: Callable[[Sequence[float], Sequence[float]], Fit], sizes: list[int], seconds: list[float]) -> Measurement:
+    if len(sizes) < 6:
+        raise NotTestableError(f"found {len(sizes)} sizes, a growth fit takes at least 6")
+    result = fit(sizes, seconds)
+    detail = f"K = {sizes[0]} … {sizes[-1]}, largest log residual {result.residual:.2g}"
+    return Measurement(result.growth, result.low, result.high, result.n, result.n, "sampled", detail)
+
+
+def _growth_exponent(records: Sequence[Record]) -> Measurement:
+    return _fit(power_law, *_medians(records, "hybrid", 32, 1024))
+
+
+def _growth_base(records: Sequence[Record], method: str) -> Measurement:
+    return _fit(semi_log, *_medians(records, method, 10, 16))
+
+
+def _mean_degradation(records: Sequence[Record]) -> Measurement:
+    ratios, _ = paired_ratios(records, "hybrid", "balance-fig6")
+    unique = {r.record.instance_sha256: r for r in ratios if r.record.family == FIG6_FAMILY and r.record.size <= 16}
+    if not unique:
+        raise NotTestableError("no run with a proved optimum in the store")
+    mean: Mean = mean_of([100.0 * (1.0 - ratio.value) for ratio in unique.values()])
+    return Measurement(mean.value, mean.low, mean.high, mean.n, mean.n, "proved")
+
+
+MEASURES: dict[str, Callable[..., Measurement]] = {
+    "smallest_ratio": _smallest_ratio,
+    "smallest_ad_ratio": _smallest_ad_ratio,
+    "clairvoyant_ratio": _clairvoyant_ratio,
+    "smallest_clairvoyant_ratio": _smallest_clairvoyant_ratio,
+    "mean_accuracy": _mean_accuracy,
+    "smallest_mean_accuracy": _smallest_mean_accuracy,
+    "speed_up": _speed_up,
+    "growth_exponent": _growth_exponent,
+    "growth_base": _growth_base,
+    "mean_degradation": _mean_degradation,
+}

@@ -1,0 +1,135 @@
+"""METHODS: everything that can be run, written out by hand.
+
+To add a method, write one file under ``formulations`` and one entry here.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from instances.errors import InputError, shown
+
+__all__ = ["METHODS", "PROBLEMS", "Method", "Problem", "check_options", "find", "methods_of", "resolve"]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A kind of problem: the class of its instances, and the checker of its decisions."""
+
+    name: str
+    instance: str  # class name
+    evaluator: str  # dotted name
+    verifier: str | None = None  # dotted name of the checker of a bound's prices
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to solve a problem; its function is resolved on first use."""
+
+    name: str
+    problem: str
+    role: str  # heuristic, baseline, exact or bound
+    guarantee: str  # against the optimum, with its source
+    function: str  # "module:function"
+    label: str  # in figures and tables
+
+
+PROBLEMS: dict[str, Problem] = {
+    problem.name: problem
+    for problem in (
+        Problem("balance", "BalanceInstance", "formulations.balance.evaluate:evaluate_balance"),
+        Problem("slot", "SlotInstance", "formulations.handover.evaluate:evaluate_slot"),
+        Problem(
+            "handover",
+            "HandoverTrace",
+            "formulations.handover.evaluate:evaluate_horizon",
+            "formulations.handover.verify:verified_bound",
+        ),
+        Problem("mmkp", "MmkpInstance", "formulations.mmkp.evaluate:evaluate_mmkp"),
+    )
+}
+
+_HYBRID = "formulations.balance.heuristics.hybrid"
+_SINGLE = "formulations.balance.heuristics.single_mode"
+_LITERAL = "formulations.balance.heuristics.hybrid_literal"
+_ENUMERATION = "formulations.balance.exact.exhaustive"
+_SLOT = "formulations.handover.slot"
+_SIMULATE = "formulations.handover.simulate"
+
+_ALL = (
+    Method("hybrid", "balance", "heuristic", "≥ 1/3", f"{_HYBRID}:solve_hybrid", "Algorithm 3"),
+    Method("hybrid-own", "balance", "heuristic", "≥ 1/2", f"{_HYBRID}:solve_hybrid_own", "Algorithm 3, own memory"),
+    Method("hybrid-literal", "balance", "heuristic", "≥ 1/3", f"{_LITERAL}:solve_hybrid_literal", "Algorithm 3 as printed"),
+    Method("ad-only", "balance", "baseline", "≥ 1/2 of the best AD set", f"{_SINGLE}:solve_ad_only", "AD only"),
+    Method("ad-only-own", "balance", "baseline", "best AD set", f"{_SINGLE}:solve_ad_only_own", "AD only, own memory"),
+    Method("sd-only", "balance", "baseline", "best SD set", f"{_SINGLE}:solve_sd_only", "SD only"),
+    Method("exhaustive", "balance", "exact", "optimal", f"{_ENUMERATION}:solve_exhaustive", "Exhaustive (masks)"),
+    Method("exhaustive-naive", "balance", "exact", "optimal", f"{_ENUMERATION}:solve_exhaustive_naive", "Exhaustive (3^K loop)"),
+    Method("milp", "balance", "exact", "optimal", "formulations.balance.exact.milp:solve_milp", "MILP"),
+    Method("water-filling", "slot", "heuristic", "optimal where every user can reach its anchor", f"{_SLOT}.water_filling:solve_water_filling", "Water-filling"),
+    Method("water-filling+wta", "slot", "heuristic", "likewise", f"{_SLOT}.water_filling:solve_water_filling_wta", "Water-filling, WTA fallback"),
+    Method("water-filling+drop-lowest", "slot", "heuristic", "likewise", f"{_SLOT}.water_filling:solve_water_filling_drop_lowest", "Water-filling, drop lowest"),
+    Method("no-admission", "slot", "baseline", "none", f"{_SLOT}.water_filling:solve_no_admission", "No admission"),
+    Method("equal", "slot", "baseline", "none", f"{_SLOT}.shares:solve_equal", "Equal shares"),
+    Method("winner-take-all", "slot", "baseline", "none", f"{_SLOT}.shares:solve_winner_take_all", "Winner takes all"),
+    Method("proportional-fair", "slot", "baseline", "none", f"{_SLOT}.shares:solve_proportional_fair", "Proportional fair"),
+    Method("water-filling", "handover", "heuristic", "none", f"{_SIMULATE}:water_filling", "Water-filling"),
+    Method("water-filling+wta", "handover", "heuristic", "none", f"{_SIMULATE}:water_filling_wta", "Water-filling, WTA fallback"),
+    Method("water-filling+drop-lowest", "handover", "heuristic", "none", f"{_SIMULATE}:water_filling_drop_lowest", "Water-filling, drop lowest"),
+    Method("no-admission", "handover", "baseline", "none", f"{_SIMULATE}:no_admission", "No admission"),
+    Method("equal", "handover", "baseline", "none", f"{_SIMULATE}:share_equally", "Equal shares"),
+    Method("winner-take-all", "handover", "baseline", "none", f"{_SIMULATE}:winner_takes_all", "Winner takes all"),
+    Method("proportional-fair", "handover", "baseline", "none", f"{_SIMULATE}:share_proportionally_fair", "Proportional fair"),
+    Method("clairvoyant-tangent", "handover", "bound", "upper bound and a schedule", "formulations.handover.horizon.tangent:solve_tangent", "Clairvoyant bound (tangent)"),
+    Method("greedy", "mmkp", "heuristic", "none", "formulations.mmkp.heuristics.greedy:solve_greedy", "Greedy"),
+    Method("milp", "mmkp", "exact", "optimal", "formulations.mmkp.exact.milp:solve_milp", "MILP"),
+)  # fmt: skip
+
+METHODS: dict[tuple[str, str], Method] = {(method.problem, method.name): method for method in _ALL}
+
+
+def methods_of(problem: str) -> list[Method]:
+    """Return the methods of a problem, in the registry's order."""
+    return [method for method in METHODS.values() if method.problem == problem]
+
+
+def find(problem: str, name: str) -> Method:
+    """Return a method by problem and name.
+
+    Raises
+    ------
+    InputError
+        With the names that exist.
+    """
+    if (problem, name) not in METHODS:
+        names = ", ".join(method.name for method in methods_of(problem))
+        raise InputError(f"method: found {shown(name)}, expected one of {names} for {problem}")
+    return METHODS[problem, name]
+
+
+def resolve(dotted: str) -> Callable[..., Any]:
+    """Return the function of a dotted name ``module:function``."""
+    module, _, function = dotted.partition(":")
+    return getattr(importlib.import_module(module), function)  # type: ignore[no-any-return]
+
+
+def check_options(method: Method, options: dict[str, Any]) -> None:
+    """Refuse options that the method does not take.
+
+    Raises
+    ------
+    InputError
+        With the options that it takes.
+    """
+    parameters = inspect.signature(resolve(method.function)).parameters.values()
+    if any(p.kind is p.VAR_KEYWORD for p in parameters):
+        return  # the method checks its options itself
+    known = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY} - {"limits", "seed"}
+    for key in options:
+        if key not in known:
+            expected = f"one of {', '.join(sorted(known))}" if known else "none"
+            raise InputError(f"set.{key}: unknown for {method.name}, expected {expected}")

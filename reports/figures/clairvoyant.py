@@ -1,0 +1,58 @@
+"""ImpactHO, Section VI-E: each policy's share of the clairvoyant bound against the load."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from bench.jobs.job import Record
+from bench.judging.measures import load_of
+from bench.judging.statistics import Mean, mean_of
+from bench.registry import METHODS
+from reports.style import new_figure, save_figure, style_of
+
+__all__ = ["POLICIES", "draw", "shares_by_load"]
+
+POLICIES = ("water-filling", "equal", "proportional-fair", "winner-take-all")
+PUBLISHED = {1: 99.47, 8: 98.23}  # water-filling, as printed
+
+
+def shares_by_load(records: Sequence[Record], policy: str) -> dict[float, Mean]:
+    """Return 100 · value / certified bound by load, the mean over traces with its interval."""
+    own = [r for r in records if r.experiment == "handover-clairvoyant"]
+    bounds: dict[str, float] = {}
+    for r in own:
+        if r.bound is not None and r.status in ("optimal", "feasible", "bound_only"):
+            bounds[r.instance_sha256] = float(r.extra.get("verified_bound", r.bound))
+    shares: dict[float, list[float]] = defaultdict(list)
+    for r in own:
+        load = load_of(r)
+        usable = r.method == policy and r.feasible and r.size and r.instance_sha256 in bounds
+        if usable and load is not None and r.checked_objective is not None:
+            shares[load].append(100.0 * r.checked_objective / bounds[r.instance_sha256])
+    return {load: mean_of(values) for load, values in sorted(shares.items())}
+
+
+def draw(records: Sequence[Record], folder: Path) -> list[Path]:
+    """Draw the shares from the stored records; return the files, none without records."""
+    figure, axes = new_figure()
+    drawn = False
+    for policy in POLICIES:
+        means = shares_by_load(records, policy)
+        if not means:
+            continue
+        drawn = True
+        style = style_of(policy)
+        middle = np.array([m.value for m in means.values()])
+        spread = np.array([[m.value - m.low, m.high - m.value] for m in means.values()])
+        axes.errorbar(
+            list(means), middle, spread.T, color=style.colour, marker=style.marker, linestyle=style.dash,
+            capsize=2, label=METHODS["handover", policy].label,
+        )  # fmt: skip
+    axes.plot(list(PUBLISHED), list(PUBLISHED.values()), "*", color="#D55E00", markersize=8, label="Published, water-filling")
+    axes.set(xlabel="Handover rate $\\rho$ (users/s)", ylabel="Share of the clairvoyant bound (%)")
+    figure.legend(loc="outside upper center", ncols=2, frameon=False)
+    return save_figure(figure, folder, "clairvoyant") if drawn else []

@@ -1,0 +1,101 @@
+"""One folder with everything a store says: report.md, figures, records and environment."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from bench.jobs.environment import cpu_name, git_commit, versions
+from bench.jobs.job import Record
+from bench.judging.claims import Judged, judge_all
+from instances.errors import InputError
+from instances.files import write_whole
+from reports import tables
+from reports.figures import clairvoyant, fig6
+
+__all__ = ["write_report"]
+
+FIGURES = {
+    "fig6a": "Fig. 6(a): running time of Algorithm 3 against exhaustive search",
+    "fig6b": "Fig. 6(b): normalised throughput",
+    "clairvoyant": "Share of the clairvoyant bound against the load",
+}
+
+
+def write_report(records: Sequence[Record], folder: Path, *, anonymous: bool = False) -> list[Judged]:
+    """Write the report of the records and return the judged claims.
+
+    Of the rows of one run, those of the newest code are used. ``anonymous`` leaves out host and commit.
+
+    Raises
+    ------
+    InputError
+        When the folder cannot be written.
+    """
+    used, ignored = newest(records)
+    if anonymous:
+        used = [replace(r, host="", git_commit="") for r in used]
+    figures = folder / "figures"
+    try:
+        figures.mkdir(parents=True, exist_ok=True)
+        drawn = [*fig6.draw(used, figures), *clairvoyant.draw(used, figures)]
+    except OSError as error:
+        raise InputError(f"{folder}: found {error.strerror}, expected a folder to write to") from None
+    judged = judge_all(used)
+    write_whole(folder / "report.md", _page(used, judged, {path.stem for path in drawn}, ignored, anonymous))
+    lines = [json.dumps(asdict(r), allow_nan=False) for r in used]
+    write_whole(folder / "records.jsonl", "".join(line + "\n" for line in lines))
+    write_whole(folder / "environment.json", json.dumps(_environment(anonymous), indent=1) + "\n")
+    return judged
+
+
+def newest(records: Sequence[Record]) -> tuple[list[Record], int]:
+    """Return the rows of each run's newest code, and how many older ones there are.
+
+    A row that was skipped for want of a file gives way to a row of the same run that had it.
+    """
+    latest: dict[tuple[Any, ...], Record] = {}
+    for r in records:
+        source = json.dumps(r.extra.get("source"), sort_keys=True)
+        run = (r.experiment, source, r.method, r.parameters, r.time_limit_s, r.memory_limit_mb, r.repetition)
+        if run not in latest or latest[run].started_utc <= r.started_utc:
+            latest[run] = r
+    return list(latest.values()), len(records) - len(latest)
+
+
+def _environment(anonymous: bool) -> dict[str, Any]:
+    found: dict[str, Any] = {"processor": cpu_name(), "versions": versions()}
+    return found if anonymous else found | {"commit": git_commit()}
+
+
+def _page(
+    records: Sequence[Record], judged: Sequence[Judged], drawn: set[str], ignored: int, anonymous: bool
+) -> str:
+    environment = _environment(anonymous)
+    versions_text = ", ".join(f"{name} {version}" for name, version in environment["versions"].items())
+    commit = "" if anonymous or not environment["commit"] else f" Commit {environment['commit']}."
+    parts = [
+        "# How far from optimal are these heuristics, and what does it cost to know?\n",
+        f"{len(records)} runs, {ignored} rows of older code ignored. {environment['processor']}.{commit}\n",
+        *(tables.markdown(table) for table in _tables(records, judged)),
+        *(f"### {title}\n\n![{title}](figures/{name}.svg)\n" for name, title in FIGURES.items() if name in drawn),
+        "### Environment\n",
+        versions_text + "\n",
+        "To repeat a row: `certigap show KEY` prints everything stored and the command that runs it again.\n",
+    ]
+    return "\n".join(parts)
+
+
+def _tables(records: Sequence[Record], judged: Sequence[Judged]) -> list[tables.Table]:
+    return [
+        tables.claims_table(judged),
+        tables.guarantee_table(records),
+        tables.clairvoyant_table(records),
+        tables.fig6_table(records),
+        tables.real_table(records),
+        tables.mmkp_table(records),
+        tables.status_table(records),
+    ]

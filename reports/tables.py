@@ -1,0 +1,213 @@
+"""Tables of a report, computed from records."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from bench.jobs.job import Record
+from bench.judging.claims import Judged
+from bench.judging.measures import FIG6_FAMILY, family_minima, fastest_seconds, optima, witness_counts
+from bench.judging.statistics import mean_of
+from reports.figures.clairvoyant import POLICIES, shares_by_load
+from reports.figures.fig6 import throughput_by_size
+
+__all__ = [
+    "Table",
+    "claims_table",
+    "clairvoyant_table",
+    "fig6_table",
+    "guarantee_table",
+    "markdown",
+    "mmkp_table",
+    "real_table",
+    "status_table",
+]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A titled table of texts; columns named in ``right`` hold numbers."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+    right: frozenset[str] = field(default_factory=frozenset)
+    note: str = ""
+
+
+def markdown(table: Table) -> str:
+    """Return the table as Markdown; an empty one says so."""
+    if not table.rows:
+        return f"### {table.title}\n\nNo records.\n"
+    rule = ["---:" if name in table.right else "---" for name in table.columns]
+    lines = [f"### {table.title}", "", *(_line(row) for row in (table.columns, tuple(rule), *table.rows))]
+    return "\n".join(lines) + "\n" + (f"\n{table.note}\n" if table.note else "")
+
+
+def claims_table(judged: Sequence[Judged]) -> Table:
+    """Return the table of claims: published, measured, verdict, evidence."""
+    rows = []
+    for j in judged:
+        m = j.measurement
+        count = "–" if m is None else _of(m.n, m.expected)
+        detail = j.reason if m is None else m.detail
+        witness = "" if m is None or not m.witness else f" `{m.witness}` (`certigap show {m.key[:12]}`)"
+        evidence = "–" if m is None else m.evidence
+        place = f"{j.claim.paper}, {j.claim.place}"
+        rows.append(
+            (place, j.claim.statement, j.claim.published, j.measured, count, f"**{j.verdict}**", evidence, detail + witness)
+        )
+    columns = ("place", "claim", "published", "measured [95 %]", "n", "verdict", "evidence", "detail and witness")
+    return Table("Published claims", columns, rows, frozenset({"published", "n"}))
+
+
+def guarantee_table(records: Sequence[Record]) -> Table:
+    """Return the smallest ratio to the proved optimum by family, for both readings of the memory."""
+    own = {row[0]: row for row in family_minima(records, "hybrid-own")}
+    counts = witness_counts(r for r in records if r.experiment == "balance-guarantee")
+    rows = []
+    for family, n, least, mean, record in family_minima(records, "hybrid"):
+        second = own.get(family)
+        proofs = counts.get(record.instance_sha256, 0)
+        values = ("–", "–") if second is None else (f"{second[2]:.3f}", f"{second[3]:.3f}")
+        rows.append(
+            (family, str(n), f"{least:.3f}", f"{mean:.3f}", *values, f"`{record.instance}`", f"{proofs}", f"`{record.key[:12]}`")
+        )
+    columns = ("family", "n", "hybrid, least", "mean", "hybrid-own, least", "mean", "instance of hybrid's least", "witnesses", "row")
+    note = "Ratios to the proved optimum. `hybrid` charges padded memory (27), `hybrid-own` the memory of (15)."
+    return Table("The ½-approximation, by family", columns, rows, frozenset(columns[1:6]), note)
+
+
+def clairvoyant_table(records: Sequence[Record]) -> Table:
+    """Return each policy's share of the certified bound by load."""
+    shares = {policy: shares_by_load(records, policy) for policy in POLICIES}
+    loads = sorted({load for by_load in shares.values() for load in by_load})
+    gaps = _bound_gaps(records)
+    rows = []
+    for load in loads:
+        cells = []
+        for policy in POLICIES:
+            mean = shares[policy].get(load)
+            cells.append("–" if mean is None else f"{mean.value:.3f} [{mean.low:.3f}, {mean.high:.3f}]")
+        n = max((by_load[load].n for by_load in shares.values() if load in by_load), default=0)
+        water = shares["water-filling"].get(load)
+        wanted = "–" if water is None else ("yes" if water.high >= 98.0 else "**no**")
+        rows.append((f"{load:g}", str(n), *cells, wanted, gaps.get(load, "–")))
+    columns = ("ρ (users/s)", "n", *(f"{policy} (%)" for policy in POLICIES), "≥ 98 %", "bound's gap (points)")
+    note = (
+        "Shares of an upper bound, so lower estimates of the share of the optimum. The last column is the largest "
+        "gap between the bound and a schedule that reaches it, in points of the mean accuracy."
+    )
+    return Table("Water-filling against the clairvoyant bound", columns, rows, frozenset(columns[1:6]), note)
+
+
+def _bound_gaps(records: Sequence[Record]) -> dict[float, str]:
+    from bench.judging.measures import load_of
+
+    gaps: dict[float, list[float]] = defaultdict(list)
+    for r in records:
+        load = load_of(r)
+        usable = r.experiment == "handover-clairvoyant" and load is not None and r.size
+        if usable and r.bound is not None and r.checked_objective is not None:
+            gaps[load or 0.0].append(100.0 * max(r.bound - r.checked_objective, 0.0) / r.size)
+    return {load: f"{max(values):.1e}" for load, values in gaps.items()}
+
+
+def fig6_table(records: Sequence[Record]) -> Table:
+    """Return median times and throughputs of Fig. 6 by size."""
+    methods = ("exhaustive-naive", "hybrid-literal", "exhaustive", "hybrid")
+    seconds = {method: fastest_seconds(records, method, FIG6_FAMILY) for method in methods}
+    best = throughput_by_size(records, "exhaustive", FIG6_FAMILY)
+    ours = throughput_by_size(records, "hybrid", FIG6_FAMILY)
+    rows = []
+    for size in sorted({size for by_size in seconds.values() for size in by_size}):
+        times = [_median(seconds[method].get(size)) for method in methods]
+        ratios = [_ratio(seconds[m].get(size), seconds["hybrid"].get(size)) for m in ("exhaustive-naive", "exhaustive")]
+        values = ["–" if size not in means else f"{means[size].value:.3f}" for means in (best, ours)]
+        n = len(seconds["hybrid"].get(size, []))
+        rows.append((str(size), str(n), *times, *ratios, *values))
+    columns = (
+        "K", "n", "3^K loop (s)", "Algorithm 3 as printed (s)", "feasibility masks (s)", "Algorithm 3 (s)",
+        "3^K / Algorithm 3", "masks / Algorithm 3", "optimum served / K", "Algorithm 3 served / K",
+    )  # fmt: skip
+    note = f"Medians over the instances of {FIG6_FAMILY}, each the fastest of its repetitions; one process, one thread."
+    return Table("Fig. 6: running time and throughput", columns, rows, frozenset(columns), note)
+
+
+def real_table(records: Sequence[Record]) -> Table:
+    """Return every method's mean on measured data."""
+    groups: dict[tuple[str, str], list[Record]] = defaultdict(list)
+    for r in records:
+        if r.experiment in ("balance-real", "handover-real"):
+            groups[r.family, r.method].append(r)
+    best = optima(r for r in records if r.experiment == "balance-real")
+    rows = []
+    for (family, method), runs in groups.items():
+        values = [r.checked_objective / r.size for r in runs if r.checked_objective is not None and r.size]
+        if not values:
+            rows.append((family, method, f"0/{len(runs)}", "–", "–", _reasons(runs)))
+            continue
+        mean = mean_of(values)
+        ratios = [
+            r.checked_objective / best[r.instance_sha256]
+            for r in runs
+            if r.checked_objective is not None and best.get(r.instance_sha256)
+        ]
+        share = f"{np.mean(ratios):.3f}" if ratios else "–"
+        rows.append((family, method, _of(len(values), len(runs)), f"{mean.value:.4f} [{mean.low:.4f}, {mean.high:.4f}]", share, ""))
+    columns = ("data", "method", "n", "value a user [95 %]", "share of the optimum", "not run")
+    note = "Users served / K for the Azure traces (`azure-…`), mean accuracy for UCC 5G handovers (`ucc5g-…`)."
+    return Table("Measured data", columns, rows, frozenset(columns[2:5]), note)
+
+
+def mmkp_table(records: Sequence[Record]) -> Table:
+    """Return values, bounds and times of the MMKP runs."""
+    rows = []
+    for r in records:
+        if r.experiment == "mmkp":
+            cells = [_number(r.checked_objective), _number(r.bound), _number(r.solve_s, 3)]
+            rows.append((r.instance, r.method, str(r.status), *cells, r.message))
+    columns = ("instance", "method", "status", "value", "bound", "time (s)", "message")
+    return Table("MMKP", columns, rows, frozenset(columns[3:6]))
+
+
+def status_table(records: Sequence[Record]) -> Table:
+    """Return how every experiment's runs ended, and why those that did not end well."""
+    rows = []
+    for experiment in dict.fromkeys(r.experiment for r in records):
+        own = [r for r in records if r.experiment == experiment]
+        counts = Counter(str(r.status) for r in own)
+        good = sum(counts[s] for s in ("optimal", "feasible", "bound_only", "infeasible"))
+        bad = [r for r in own if r.status in ("error", "inconsistent", "skipped", "unknown")]
+        listed = ", ".join(f"{n} {status}" for status, n in sorted(counts.items()))
+        rows.append((experiment, _of(good, len(own)), listed, _reasons(bad)))
+    return Table("Runs", ("experiment", "n ok", "statuses", "reasons"), rows, frozenset({"n ok"}))
+
+
+def _line(cells: tuple[str, ...]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+
+
+def _of(n: int, expected: int) -> str:
+    return str(n) if n == expected else f"{n}/{expected}"
+
+
+def _reasons(runs: Sequence[Record]) -> str:
+    counts = Counter(r.message or str(r.status) for r in runs)
+    return "; ".join(f"{n} × {reason}" for reason, n in counts.most_common(5))
+
+
+def _number(value: float | None, digits: int = 9) -> str:
+    return "–" if value is None else f"{value:.{digits}g}"
+
+
+def _median(seconds: list[float] | None) -> str:
+    return "–" if not seconds else f"{np.median(seconds):.3g}"
+
+
+def _ratio(slow: list[float] | None, fast: list[float] | None) -> str:
+    return "–" if not slow or not fast else f"{np.median(slow) / np.median(fast):.3g} ×"

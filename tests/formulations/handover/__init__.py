@@ -1,0 +1,1 @@
+"""Tests of the handover problem's methods, evaluators and certificates."""

@@ -1,0 +1,89 @@
+"""Claims about the utility families."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from flint import arb
+
+from formulations.handover.utility import CODES, drop, drop_rate, log_slopes, reach, slopes, value, values
+from instances.handover import UTILITIES
+
+PEAKS = {"algebraic": 2, "logistic": 4, "erf": math.sqrt(math.pi), "arctan": math.pi}
+
+
+def columns(*numbers: float) -> list[np.ndarray]:
+    """Return one-entry arrays."""
+    return [np.array([x], dtype=float) for x in numbers]
+
+
+@pytest.mark.parametrize("utility", UTILITIES)
+def test_reach_inverts_drop(utility: str) -> None:
+    """``reach`` inverts ``drop`` with full relative precision from almost flat to very steep."""
+    for u in np.geomspace(1e-9, 1e9, 60):
+        d = drop(CODES[utility], u)
+        again = reach(CODES[utility], d)
+        assert math.isclose(again, u, rel_tol=1e-13 * max(1.0, d))
+
+
+@pytest.mark.parametrize("utility", UTILITIES)
+def test_reach_does_not_overflow(utility: str) -> None:
+    """``reach`` is finite and increasing for drops as large as a double's exponents allow."""
+    found = [reach(CODES[utility], d) for d in (0.0, 1e-12, 1.0, 79.0, 81.0, 700.0, 1400.0)]
+    assert found[0] == 0
+    assert all(math.isfinite(x) for x in found)
+    assert all(a < b for a, b in pairwise(found))
+
+
+@pytest.mark.parametrize("utility", UTILITIES)
+def test_slope_is_the_derivative(utility: str) -> None:
+    """The slope equals the value's difference quotient."""
+    for y in (0.0, 0.1, 0.3, 0.9):
+        curve, h = columns(0.9, 7.0, 0.2), 1e-6
+        low, high = (values(utility, *curve, np.array([y + s])) for s in (-h, h))
+        assert math.isclose(
+            float(slopes(utility, *curve, np.array([y]))[0]),
+            (high - low)[0] / 2 / h,
+            rel_tol=1e-8,
+            abs_tol=1e-9,
+        )
+
+
+@pytest.mark.parametrize("utility", UTILITIES)
+def test_slope_peaks_at_the_anchor(utility: str) -> None:
+    """The slope at the anchor is Mk over the family's constant."""
+    slope = slopes(utility, *columns(0.9, 7.0, 0.2, 0.2))[0]
+    assert math.isclose(slope, 0.9 * 7.0 / PEAKS[utility], rel_tol=1e-14)
+
+
+@pytest.mark.parametrize("utility", UTILITIES)
+def test_drop_rate_is_the_derivative_of_drop(utility: str) -> None:
+    """``drop_rate`` equals the difference quotient of ``drop``."""
+    for u in (1e-3, 0.5, 3.0, 50.0):
+        h = 1e-6 * u
+        quotient = (drop(CODES[utility], u + h) - drop(CODES[utility], u - h)) / (2 * h)
+        assert math.isclose(drop_rate(CODES[utility], u), quotient, rel_tol=1e-6)
+
+
+@pytest.mark.parametrize("utility", UTILITIES)
+def test_lower_tail_keeps_its_digits(utility: str) -> None:
+    """A far below the anchor agrees with 60 digits relative to itself."""
+    u = arb(-30) * arb("0.5")
+    exact = {
+        "algebraic": (1 + u / (1 + u * u).sqrt()) / 2,
+        "logistic": 1 / (1 + (-u).exp()),
+        "erf": (1 + u.erf()) / 2,
+        "arctan": arb(1) / 2 + u.atan() / arb.pi(),
+    }
+    if utility == "erf":
+        exact["erf"] = (-u).erfc() / 2
+    found = value(CODES[utility], 1.0, 30.0, 0.5, 0.0)
+    assert math.isclose(found, float(exact[utility].mid()), rel_tol=1e-9 if utility == "algebraic" else 1e-13)
+
+
+def test_log_slope_survives_underflow() -> None:
+    """The logarithm of a slope that is 0 in double is still finite."""
+    curve = columns(0.9, 2000.0, 0.1)
+    assert slopes("erf", *curve, np.array([1.0]))[0] == 0
+    assert math.isclose(log_slopes("erf", *curve, np.array([1.0]))[0], -(1800.0**2), rel_tol=1e-5)
