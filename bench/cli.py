@@ -47,7 +47,11 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def _top(
     version: bool = typer.Option(
-        False, "--version", callback=_print_version, is_eager=True, help="Versions of everything that computes."
+        False,
+        "--version",
+        callback=_print_version,
+        is_eager=True,
+        help="Versions of everything that computes.",
     ),
 ) -> None:
     """Benchmark optimisation heuristics against exact solvers, with proof."""

@@ -1,84 +1,137 @@
 """PuLP's solvers as the exact methods need them: named always, one thread, statuses from the solver itself.
 
-PuLP says *Optimal* after a time limit with an incumbent, and hands a maximisation over negated and without its
-constant; so status and bound are read from the solver's own model and turned back.
+PuLP says *Optimal* after a time limit with an incumbent, and hands a maximisation over negated and without
+its constant; so status and bound are read from the solver's own model and turned back.
 """
 
 from __future__ import annotations
 
+import inspect
 import math
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 from typing import Any
 
+import highspy
 import pulp
 
 from formulations.result import Result, Status, Stopped
+from instances.errors import InputError, shown
 
 __all__ = ["Answer", "missing_solver", "solve"]
+
+_STATES = highspy.HighsModelStatus
+_STOPPED = {
+    _STATES.kTimeLimit: Stopped.TIME,
+    _STATES.kSolutionLimit: Stopped.NODES,
+    _STATES.kIterationLimit: Stopped.NODES,
+    _STATES.kMemoryLimit: Stopped.MEMORY,
+    _STATES.kOptimal: Stopped.DONE,
+    _STATES.kModelEmpty: Stopped.DONE,
+}
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What the solver itself says of a maximisation."""
+    """What a solver says of a maximisation; the variables hold its point if ``found``."""
 
-    proved: bool  # it claims optimality within its tolerances
-    infeasible: bool
-    found: bool  # variables hold a feasible point
-    bound: float  # upper bound on the objective, infinite when there is none
-    nodes: int
-    message: str
+    stopped: Stopped
+    infeasible: bool = False
+    found: bool = False
+    bound: float = math.inf  # upper bound on the objective
+    counters: dict[str, int] = field(default_factory=dict)
 
 
 def missing_solver(name: str) -> Result | None:
-    """Return a skipped result that says how to install the solver, None when it can be used."""
+    """Return a skipped result that says how to install the solver, None when it can be used.
+
+    Raises
+    ------
+    InputError
+        When PuLP knows no such solver.
+    """
     if name not in pulp.listSolvers():
-        known = ", ".join(pulp.listSolvers())
-        return Result(Status.SKIPPED, Stopped.UNSUPPORTED, message=f"solver: {name} is unknown to PuLP ({known})")
+        raise InputError(f"solver: found {shown(name)}, expected one of {', '.join(pulp.listSolvers())}")
     if name in pulp.listSolvers(onlyAvailable=True):
         return None
-    text = f"solver: {name} is not installed; PuLP's documentation says how, HiGHS comes with `pip install highspy`"
+    text = (
+        f"PuLP's solver {name} is not installed: install the program or Python package that it calls "
+        "(see PuLP's documentation, 'How to configure a solver in PuLP'), or use solver=HiGHS"
+    )
     return Result(Status.SKIPPED, Stopped.UNSUPPORTED, message=text)
 
 
-def solve(problem: pulp.LpProblem, name: str, time_s: float | None, tolerance: float = 1e-9) -> Answer:
-    """Solve a maximisation with a PuLP solver by name, to a gap of zero within its tolerances.
+def solve(
+    programme: pulp.LpProblem, name: str, *, time_s: float | None, options: dict[str, Any] | None = None
+) -> Answer:
+    """Solve a linear or mixed-integer maximisation by a PuLP solver, on one thread, without a relative gap.
 
-    ``tolerance`` bounds rows and integrality where the solver takes it (HiGHS).
+    ``options`` are HiGHS's own, and other solvers' runs do without them.
     """
-    if problem.sense != pulp.LpMaximize:
+    if programme.sense != pulp.LpMaximize:
         raise ValueError("only maximisations are read back")
-    if name != "HiGHS":
-        return _solve_other(problem, name, time_s)
-    solver = pulp.HiGHS(
-        msg=False,
-        threads=1,
-        timeLimit=time_s,
-        gapRel=0.0,
-        gapAbs=0.0,
-        random_seed=0,
-        parallel="off",
-        mip_feasibility_tolerance=tolerance,
-        primal_feasibility_tolerance=tolerance,
-        dual_feasibility_tolerance=tolerance,
-    )
-    problem.solve(solver)
-    model: Any = problem.solverModel
-    status = model.modelStatusToString(model.getModelStatus())
-    info = model.getInfo()
-    integer = any(v.cat == pulp.LpInteger for v in problem.variables())
-    found = info.primal_solution_status == 2
-    raw = info.mip_dual_bound if integer else info.objective_function_value
-    infeasible = status in ("Infeasible", "Primal infeasible or unbounded")
-    bound = -math.inf if infeasible else math.inf
-    if not infeasible and math.isfinite(raw) and (integer or status == "Optimal"):
-        bound = -raw + float(problem.objective.constant)
-    return Answer(status == "Optimal", infeasible, found, bound, max(int(info.mip_node_count), 0), status)
+    if name == "HiGHS":
+        return _solve_highs(programme, time_s, options or {})
+    return _solve_other(programme, name, time_s)
 
 
-def _solve_other(problem: pulp.LpProblem, name: str, time_s: float | None) -> Answer:
-    """Solve with another of PuLP's solvers: no status of it is taken for a proof, no bound is known."""
-    solver = pulp.getSolver(name, msg=False, timeLimit=time_s)
-    problem.solve(solver)
-    found = problem.sol_status in (pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible)
-    infeasible = problem.status == pulp.LpStatusInfeasible
-    return Answer(False, infeasible, found, math.inf, 0, pulp.LpStatus[problem.status])
+def _solve_highs(programme: pulp.LpProblem, time_s: float | None, options: dict[str, Any]) -> Answer:
+    """PuLP builds HiGHS's model; status, point and bound are HiGHS's own."""
+    backend = pulp.HiGHS(msg=False)
+    backend.createAndConfigureSolver(programme)
+    highs = programme.solverModel
+    chosen = {"threads": 1, "parallel": "off", "random_seed": 0, "mip_rel_gap": 0.0} | options
+    chosen |= {} if time_s is None else {"time_limit": float(time_s)}
+    for option, value in chosen.items():
+        if highs.setOptionValue(option, value) != highspy.HighsStatus.kOk:
+            raise RuntimeError(f"HiGHS refused {option} = {value}")
+    highspy.Highs.resetGlobalScheduler(True)  # an earlier solve with more threads would end this one
+    backend.buildSolverModel(programme)
+    backend.callSolver(programme)
+    status, info = highs.getModelStatus(), highs.getInfo()
+    counters = {
+        "nodes": max(int(info.mip_node_count), 0),
+        "simplex_iterations": int(info.simplex_iteration_count),
+    }
+    if status in (_STATES.kInfeasible, _STATES.kUnboundedOrInfeasible):  # every programme here is bounded
+        return Answer(Stopped.DONE, infeasible=True, counters=counters)
+    if status not in _STOPPED:
+        raise RuntimeError(f"HiGHS ended with {highs.modelStatusToString(status)}")
+    found = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
+    if found:
+        _read_point(programme, highs.getSolution())
+    bound = float(programme.objective.constant) - _least_value(programme, status, info)
+    return Answer(_STOPPED[status], False, found, bound, counters)
+
+
+def _read_point(programme: pulp.LpProblem, solution: Any) -> None:
+    """Enter HiGHS's point into the variables, and its row duals (none for integers) into the constraints."""
+    columns, duals = list(solution.col_value), list(solution.row_dual)
+    for variable in programme.variables():
+        variable.varValue = columns[variable.index]
+    for row in programme.constraints() if duals else ():
+        row.pi = duals[row.index]
+
+
+def _least_value(programme: pulp.LpProblem, status: Any, info: Any) -> float:
+    """Return HiGHS's lower bound on the negated objective, minus infinity where it has none."""
+    if programme.isMIP():
+        return float(info.mip_dual_bound)
+    return float(info.objective_function_value) if status == _STATES.kOptimal else -math.inf
+
+
+def _solve_other(programme: pulp.LpProblem, name: str, time_s: float | None) -> Answer:
+    """Solve by another of PuLP's solvers; it says by ``sol_status`` whether the point was proved optimal."""
+    accepted = inspect.signature(type(pulp.getSolver(name)).__init__).parameters
+    options = {"msg": False, "threads": 1, "gapRel": 0.0, "timeLimit": time_s}
+    begun = time.perf_counter()
+    programme.solve(pulp.getSolver(name, **{k: v for k, v in options.items() if k in accepted}))
+    in_time = time_s is None or time.perf_counter() - begun < time_s
+    # CBC's "integer infeasible" arrives in PuLP's other status only; after a limit that is not to be trusted.
+    if programme.status == pulp.LpStatusInfeasible and in_time:
+        return Answer(Stopped.DONE, infeasible=True)
+    if programme.sol_status not in (pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible):
+        return Answer(Stopped.TIME)
+    if programme.sol_status == pulp.LpSolutionOptimal:
+        return Answer(Stopped.DONE, False, True, float(pulp.value(programme.objective)))
+    return Answer(Stopped.TIME, False, True)

@@ -77,7 +77,7 @@ def frozen_array(
     above: float | None = None,
     whole: bool = False,
 ) -> NDArray[Any]:
-    """Return a read-only copy of a one-dimensional array of numbers in the range; ``whole`` asks for integers.
+    """Return a read-only copy of a one-dimensional array of numbers in the range, ``whole`` for integers.
 
     Raises
     ------

@@ -26,7 +26,17 @@ from instances.mmkp import MmkpInstance
 from instances.origin import Origin
 from instances.strict_json import parse
 
-__all__ = ["FORMATS", "Instance", "content_hash", "document_of", "dumps", "load", "load_decision", "load_instance", "save"]
+__all__ = [
+    "FORMATS",
+    "Instance",
+    "content_hash",
+    "document_of",
+    "dumps",
+    "load",
+    "load_decision",
+    "load_instance",
+    "save",
+]
 
 Instance = BalanceInstance | SlotInstance | HandoverTrace | MmkpInstance
 
@@ -53,22 +63,18 @@ def load(path: str | Path) -> Instance | Decision:
 
 def load_instance(path: str | Path) -> Instance:
     """Read an instance; a decision's file is refused."""
-    return _expect(path, load(path), Instance, "an instance")
+    return _expect(path, load(path), Instance, "an instance")  # type: ignore[no-any-return]
 
 
 def load_decision(path: str | Path) -> Decision:
     """Read a decision; an instance's file is refused."""
-    return _expect(path, load(path), Decision, "a decision")
+    return _expect(path, load(path), Decision, "a decision")  # type: ignore[no-any-return]
 
 
 def save(item: Instance | Decision, path: str | Path) -> None:
     """Write ``item`` to ``path`` through a temporary file beside it, so that a crash leaves no half file."""
     target = Path(path)
-    if isinstance(item, MmkpInstance):
-        content = khan.write_khan(item)
-    else:
-        content = dumps(item)
-    write_whole(target, content)
+    write_whole(target, khan.write_khan(item) if isinstance(item, MmkpInstance) else dumps(item))
 
 
 def write_whole(target: Path, content: str) -> None:
@@ -166,7 +172,7 @@ def _balance(fields: _Fields) -> BalanceInstance:
         "users": _Fields(fields.take("users"), "users").take_all(BalanceUsers),
         "origin": _origin(fields),
     }
-    return _finished(fields, BalanceInstance, values)
+    return _finished(fields, BalanceInstance, values)  # type: ignore[no-any-return]
 
 
 def _slot(fields: _Fields) -> SlotInstance:
@@ -174,7 +180,7 @@ def _slot(fields: _Fields) -> SlotInstance:
     values = {key: fields.take(key) for key in keys}
     values["users"] = _Fields(fields.take("users"), "users").take_all(SlotUsers)
     values["origin"] = _origin(fields)
-    return _finished(fields, SlotInstance, values)
+    return _finished(fields, SlotInstance, values)  # type: ignore[no-any-return]
 
 
 def _handover(fields: _Fields) -> HandoverTrace:
@@ -182,7 +188,7 @@ def _handover(fields: _Fields) -> HandoverTrace:
     values = {key: fields.take(key) for key in keys}
     values["users"] = _Fields(fields.take("users"), "users").take_all(HandoverUsers)
     values["origin"] = _origin(fields)
-    return _finished(fields, HandoverTrace, values)
+    return _finished(fields, HandoverTrace, values)  # type: ignore[no-any-return]
 
 
 def _origin(fields: _Fields) -> Origin | None:

@@ -1,7 +1,7 @@
 """FAMILIES: seeded families of instances of each kind.
 
-Every family draws from its own ``Generator(PCG64(seed))`` and rounds what it emits to 9 significant digits, so
-that content hashes do not depend on the processor's vector units.
+Every family draws from its own ``Generator(PCG64(seed))`` and rounds what it emits to 9 significant digits,
+so that content hashes do not depend on the processor's vector units.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def generate(
             expected = ", ".join(chosen.settings) or "none, this family has no settings"
             raise InputError(f"settings.{key}: unknown for {family}, expected one of {expected}")
     size = None if users is None else integer("users", users, low=0, high=MAX_SIZE)
-    instance = chosen.make(size, integer("seed", seed, low=0, high=2**53), settings or {})
+    instance: Instance = chosen.make(size, integer("seed", seed, low=0, high=2**53), settings or {})
     label = "".join(f"-{key}{value:g}" for key, value in sorted((settings or {}).items()))
     count = instance.n_groups if isinstance(instance, MmkpInstance) else instance.n_users
     named = f"{family}{label}-n{count}-s{seed}"
@@ -123,11 +123,17 @@ def radio_times(
 
     def efficiency(density_dbm_hz: float) -> NDArray[np.float64]:
         snr_db = density_dbm_hz - loss_db - preset.noise_dbm_hz
-        return np.log2(1.0 + 10.0 ** (snr_db / 10.0))  # type: ignore[no-any-return]
+        return np.log2(1.0 + 10.0 ** (snr_db / 10.0))
 
-    up = preset.bits_per_token * input_tokens / (preset.bandwidth_up_hz * efficiency(preset.transmit_up_dbm_hz))
-    down = preset.bits_per_token * output_tokens / (
-        preset.bandwidth_down_hz * efficiency(preset.transmit_down_dbm_hz)
+    up = (
+        preset.bits_per_token
+        * input_tokens
+        / (preset.bandwidth_up_hz * efficiency(preset.transmit_up_dbm_hz))
+    )
+    down = (
+        preset.bits_per_token
+        * output_tokens
+        / (preset.bandwidth_down_hz * efficiency(preset.transmit_down_dbm_hz))
     )
     return rounded(up), rounded(down)
 
@@ -194,9 +200,7 @@ def _handover_family(preset_name: str) -> Make:
     return make
 
 
-def poisson_arrivals(
-    rng: np.random.Generator, rate_per_s: float, horizon_s: float
-) -> NDArray[np.float64]:
+def poisson_arrivals(rng: np.random.Generator, rate_per_s: float, horizon_s: float) -> NDArray[np.float64]:
     """Return the arrival times, s, of a Poisson process before ``horizon_s``."""
     if rate_per_s <= 0 or rate_per_s * horizon_s > MAX_SIZE:
         raise InputError(f"settings.rate_per_s: found {rate_per_s}, expected a positive rate")
@@ -285,8 +289,10 @@ def _all_families() -> dict[str, Family]:
         make = _slot_family(preset)
         families.append(Family(f"slot-{preset}", "slot", text, make, ("bandwidth_bps", "slot_s")))
     for correlation in ("uncorrelated", "weakly", "strongly", "inversely"):
-        text = f"values {correlation} correlated with weights" if correlation != "uncorrelated" else (
-            "values uncorrelated with weights"
+        text = (
+            f"values {correlation} correlated with weights"
+            if correlation != "uncorrelated"
+            else ("values uncorrelated with weights")
         )
         families.append(Family(f"mmkp-{correlation}", "mmkp", text, _mmkp_family(correlation)))
     return {family.name: family for family in families}

@@ -1,4 +1,4 @@
-"""The handover problem's data: users whose KV caches move over a shared backhaul, in one slot or a horizon."""
+"""The handover problem's data: KV caches that move over a shared backhaul, in one slot or a horizon."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class HandoverUsers:
     anchor: NDArray[np.float64]  # (N,) τ_i, fraction at the inflection
 
     def __post_init__(self) -> None:
-        limits = {
+        limits: dict[str, dict[str, Any]] = {
             "arrival_s": {"low": 0, "high": 1e9},
             "context_tokens": {"low": 1, "high": 10**9, "whole": True},
             **_CURVE,
@@ -108,7 +108,9 @@ class HandoverTrace:
     name: str
     utility: str  # one of UTILITIES
     slot_s: float  # Δt, s
-    window_slots: int | NDArray[np.int64] | None  # slots a user may use: one number, one a user, or no deadline
+    window_slots: (
+        int | NDArray[np.int64] | None
+    )  # slots a user may use: one number, one a user, or no deadline
     bandwidth_bps: float  # B, bit/s
     horizon_s: float  # end of the arrivals, s; windows may run past it
     users: HandoverUsers

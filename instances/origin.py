@@ -22,7 +22,9 @@ class Origin:
         for key in ("source", "preset"):
             value = getattr(self, key)
             if value is not None and not (isinstance(value, str) and len(value) <= 1000):
-                raise InputError(f"origin.{key}: found {shown(value)}, expected a text of at most 1000 characters")
+                raise InputError(
+                    f"origin.{key}: found {shown(value)}, expected a text of at most 1000 characters"
+                )
         if self.sha256 is not None and not _is_digest(self.sha256):
             raise InputError(f"origin.sha256: found {shown(self.sha256)}, expected 64 hexadecimal digits")
         if self.seed is not None:

@@ -1,4 +1,4 @@
-"""JSON as strangers' files need it: no duplicated keys, no NaN, no overflow, no endless nesting or numbers."""
+"""JSON as strangers' files need it: no duplicated keys, NaN, overflow, endless nesting or numbers."""
 
 from __future__ import annotations
 

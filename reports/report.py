@@ -81,7 +81,11 @@ def _page(
         "# How far from optimal are these heuristics, and what does it cost to know?\n",
         f"{len(records)} runs, {ignored} rows of older code ignored. {environment['processor']}.{commit}\n",
         *(tables.markdown(table) for table in _tables(records, judged)),
-        *(f"### {title}\n\n![{title}](figures/{name}.svg)\n" for name, title in FIGURES.items() if name in drawn),
+        *(
+            f"### {title}\n\n![{title}](figures/{name}.svg)\n"
+            for name, title in FIGURES.items()
+            if name in drawn
+        ),
         "### Environment\n",
         versions_text + "\n",
         "To repeat a row: `certigap show KEY` prints everything stored and the command that runs it again.\n",

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 
 mpl.use("Agg")
-from matplotlib import pyplot as plt  # noqa: E402  (after the backend is chosen)
-from matplotlib.figure import Figure  # noqa: E402
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 __all__ = ["COLUMN_INCHES", "METHOD_STYLES", "MethodStyle", "new_figure", "save_figure", "style_of"]
 
@@ -53,7 +55,7 @@ METHOD_STYLES: dict[str, MethodStyle] = {
     "greedy": MethodStyle(ORANGE, "^", "--"),
 }
 _FALLBACK = MethodStyle(GREY, ".", "-")
-_SETTINGS = {
+_SETTINGS: dict[str, Any] = {
     "font.size": 8,
     "axes.labelsize": 8,
     "axes.titlesize": 8,
@@ -74,24 +76,25 @@ _SETTINGS = {
 }
 
 
+mpl.rcParams.update(_SETTINGS)  # type: ignore[arg-type, unused-ignore]
+
+
 def style_of(method: str) -> MethodStyle:
     """Return the method's style; an unknown method of the user's is grey."""
     return METHOD_STYLES.get(method, _FALLBACK)
 
 
-def new_figure() -> tuple[Figure, plt.Axes]:
+def new_figure() -> tuple[Figure, Axes]:
     """Return a figure of one column's width and its axes."""
-    with mpl.rc_context(_SETTINGS):
-        return plt.subplots(figsize=COLUMN_INCHES)
+    return plt.subplots(figsize=COLUMN_INCHES)
 
 
 def save_figure(figure: Figure, folder: Path, name: str) -> list[Path]:
     """Write the figure as SVG and PNG without dates, close it, and return the paths."""
     paths = []
-    with mpl.rc_context(_SETTINGS):
-        for suffix, metadata in (("svg", {"Date": None}), ("png", {"Software": None})):
-            path = folder / f"{name}.{suffix}"
-            figure.savefig(path, metadata=metadata, dpi=300)
-            paths.append(path)
+    for suffix, metadata in (("svg", {"Date": None}), ("png", {"Software": None})):
+        path = folder / f"{name}.{suffix}"
+        figure.savefig(path, metadata=metadata, dpi=300)
+        paths.append(path)
     plt.close(figure)
     return paths

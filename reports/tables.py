@@ -11,7 +11,7 @@ import numpy as np
 from bench.jobs.job import Record
 from bench.judging.claims import Judged
 from bench.judging.measures import FIG6_FAMILY, family_minima, fastest_seconds, optima, witness_counts
-from bench.judging.statistics import mean_of
+from bench.judging.statistics import Mean, mean_of
 from reports.figures.clairvoyant import POLICIES, shares_by_load
 from reports.figures.fig6 import throughput_by_size
 
@@ -34,7 +34,7 @@ class Table:
 
     title: str
     columns: tuple[str, ...]
-    rows: list[tuple[str, ...]]
+    rows: Sequence[tuple[str, ...]]
     right: frozenset[str] = field(default_factory=frozenset)
     note: str = ""
 
@@ -59,9 +59,27 @@ def claims_table(judged: Sequence[Judged]) -> Table:
         evidence = "–" if m is None else m.evidence
         place = f"{j.claim.paper}, {j.claim.place}"
         rows.append(
-            (place, j.claim.statement, j.claim.published, j.measured, count, f"**{j.verdict}**", evidence, detail + witness)
+            (
+                place,
+                j.claim.statement,
+                j.claim.published,
+                j.measured,
+                count,
+                f"**{j.verdict}**",
+                evidence,
+                detail + witness,
+            )
         )
-    columns = ("place", "claim", "published", "measured [95 %]", "n", "verdict", "evidence", "detail and witness")
+    columns = (
+        "place",
+        "claim",
+        "published",
+        "measured [95 %]",
+        "n",
+        "verdict",
+        "evidence",
+        "detail and witness",
+    )
     return Table("Published claims", columns, rows, frozenset({"published", "n"}))
 
 
@@ -75,10 +93,31 @@ def guarantee_table(records: Sequence[Record]) -> Table:
         proofs = counts.get(record.instance_sha256, 0)
         values = ("–", "–") if second is None else (f"{second[2]:.3f}", f"{second[3]:.3f}")
         rows.append(
-            (family, str(n), f"{least:.3f}", f"{mean:.3f}", *values, f"`{record.instance}`", f"{proofs}", f"`{record.key[:12]}`")
+            (
+                family,
+                str(n),
+                f"{least:.3f}",
+                f"{mean:.3f}",
+                *values,
+                f"`{record.instance}`",
+                f"{proofs}",
+                f"`{record.key[:12]}`",
+            )
         )
-    columns = ("family", "n", "hybrid, least", "mean", "hybrid-own, least", "mean", "instance of hybrid's least", "witnesses", "row")
-    note = "Ratios to the proved optimum. `hybrid` charges padded memory (27), `hybrid-own` the memory of (15)."
+    columns = (
+        "family",
+        "n",
+        "hybrid, least",
+        "mean",
+        "hybrid-own, least",
+        "mean",
+        "instance of hybrid's least",
+        "witnesses",
+        "row",
+    )
+    note = (
+        "Ratios to the proved optimum. `hybrid` charges padded memory (27), `hybrid-own` the memory of (15)."
+    )
     return Table("The ½-approximation, by family", columns, rows, frozenset(columns[1:6]), note)
 
 
@@ -92,15 +131,21 @@ def clairvoyant_table(records: Sequence[Record]) -> Table:
         cells = []
         for policy in POLICIES:
             mean = shares[policy].get(load)
-            cells.append("–" if mean is None else f"{mean.value:.3f} [{mean.low:.3f}, {mean.high:.3f}]")
+            cells.append("–" if mean is None else _mean(mean, 3))
         n = max((by_load[load].n for by_load in shares.values() if load in by_load), default=0)
         water = shares["water-filling"].get(load)
         wanted = "–" if water is None else ("yes" if water.high >= 98.0 else "**no**")
         rows.append((f"{load:g}", str(n), *cells, wanted, gaps.get(load, "–")))
-    columns = ("ρ (users/s)", "n", *(f"{policy} (%)" for policy in POLICIES), "≥ 98 %", "bound's gap (points)")
+    columns = (
+        "ρ (users/s)",
+        "n",
+        *(f"{policy} (%)" for policy in POLICIES),
+        "≥ 98 %",
+        "bound's gap (points)",
+    )
     note = (
-        "Shares of an upper bound, so lower estimates of the share of the optimum. The last column is the largest "
-        "gap between the bound and a schedule that reaches it, in points of the mean accuracy."
+        "Shares of an upper bound, so lower estimates of the share of the optimum. The last column is the "
+        "largest gap between the bound and a schedule that reaches it, in points of the mean accuracy."
     )
     return Table("Water-filling against the clairvoyant bound", columns, rows, frozenset(columns[1:6]), note)
 
@@ -126,7 +171,10 @@ def fig6_table(records: Sequence[Record]) -> Table:
     rows = []
     for size in sorted({size for by_size in seconds.values() for size in by_size}):
         times = [_median(seconds[method].get(size)) for method in methods]
-        ratios = [_ratio(seconds[m].get(size), seconds["hybrid"].get(size)) for m in ("exhaustive-naive", "exhaustive")]
+        ratios = [
+            _ratio(seconds[m].get(size), seconds["hybrid"].get(size))
+            for m in ("exhaustive-naive", "exhaustive")
+        ]
         values = ["–" if size not in means else f"{means[size].value:.3f}" for means in (best, ours)]
         n = len(seconds["hybrid"].get(size, []))
         rows.append((str(size), str(n), *times, *ratios, *values))
@@ -134,7 +182,10 @@ def fig6_table(records: Sequence[Record]) -> Table:
         "K", "n", "3^K loop (s)", "Algorithm 3 as printed (s)", "feasibility masks (s)", "Algorithm 3 (s)",
         "3^K / Algorithm 3", "masks / Algorithm 3", "optimum served / K", "Algorithm 3 served / K",
     )  # fmt: skip
-    note = f"Medians over the instances of {FIG6_FAMILY}, each the fastest of its repetitions; one process, one thread."
+    note = (
+        f"Medians over the instances of {FIG6_FAMILY}, each the fastest of its repetitions; one process, "
+        "one thread."
+    )
     return Table("Fig. 6: running time and throughput", columns, rows, frozenset(columns), note)
 
 
@@ -158,9 +209,11 @@ def real_table(records: Sequence[Record]) -> Table:
             if r.checked_objective is not None and best.get(r.instance_sha256)
         ]
         share = f"{np.mean(ratios):.3f}" if ratios else "–"
-        rows.append((family, method, _of(len(values), len(runs)), f"{mean.value:.4f} [{mean.low:.4f}, {mean.high:.4f}]", share, ""))
+        rows.append((family, method, _of(len(values), len(runs)), _mean(mean, 4), share, ""))
     columns = ("data", "method", "n", "value a user [95 %]", "share of the optimum", "not run")
-    note = "Users served / K for the Azure traces (`azure-…`), mean accuracy for UCC 5G handovers (`ucc5g-…`)."
+    note = (
+        "Users served / K for the Azure traces (`azure-…`), mean accuracy for UCC 5G handovers (`ucc5g-…`)."
+    )
     return Table("Measured data", columns, rows, frozenset(columns[2:5]), note)
 
 
@@ -190,6 +243,12 @@ def status_table(records: Sequence[Record]) -> Table:
 
 def _line(cells: tuple[str, ...]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+
+
+def _mean(mean: Mean, digits: int) -> str:
+    """Return the mean with its interval; one value has none."""
+    text = f"{mean.value:.{digits}f}"
+    return text if mean.n < 2 else f"{text} [{mean.low:.{digits}f}, {mean.high:.{digits}f}]"
 
 
 def _of(n: int, expected: int) -> str:

@@ -42,7 +42,8 @@ def generate_instances(
     if count < 1:
         raise InputError(f"-n: found {count}, expected at least 1")
     made = [
-        generate(family, users=users, seed=seed + i, settings=numeric_settings(settings)) for i in range(count)
+        generate(family, users=users, seed=seed + i, settings=numeric_settings(settings))
+        for i in range(count)
     ]
     _make_folder(output)
     for instance in made:
@@ -88,7 +89,9 @@ def _family(kind: str, preset: str | None, constants: str) -> str:
     for name in (preset, f"{constants}-{preset}", f"{kind}-{preset}"):
         if name in names:
             return name
-    raise InputError(f"--preset: found {shown(preset)}, expected a family of `certigap generate {kind} --list`")
+    raise InputError(
+        f"--preset: found {shown(preset)}, expected a family of `certigap generate {kind} --list`"
+    )
 
 
 def _recipe(source: str, files: list[Path], preset: str | None) -> tuple[str, bool]:
@@ -116,5 +119,3 @@ def _make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder}: found {error.strerror}, expected a folder to write to") from None
-
-

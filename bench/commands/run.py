@@ -26,7 +26,9 @@ def run_experiments(
     seeds: int | None = typer.Option(None, "--seeds", help="Seeds a point.", min=1),
     store_path: Path = typer.Option(DEFAULT_STORE, "--store", help="Where the rows go."),
     executor: str = typer.Option("processes", "--executor", help="processes or serial."),
-    workers: int | None = typer.Option(None, "--workers", help="Processes; timing experiments take 1.", min=1),
+    workers: int | None = typer.Option(
+        None, "--workers", help="Processes; timing experiments take 1.", min=1
+    ),
     time_limit: float | None = typer.Option(None, "--time-limit", help="Seconds a run.", min=0.0),
     memory_limit: float | None = typer.Option(None, "--memory-limit", help="Megabytes a run.", min=0.0),
     limit: int | None = typer.Option(None, "--limit", help="At most the first N runs.", min=0),
@@ -44,7 +46,9 @@ def run_experiments(
     timing = any(job.timing for _, job in keyed)
     workers = workers or 1
     if timing and workers > 1 and not force:
-        raise InputError(f"--workers: found {workers}, expected 1 for runs whose times are published (or --force)")
+        raise InputError(
+            f"--workers: found {workers}, expected 1 for runs whose times are published (or --force)"
+        )
     if dry_run:
         for key, job in keyed:
             typer.echo(f"{key[:12]}  {job.experiment}  {job.source.family}  {job.method}")
@@ -73,7 +77,7 @@ def show_record(
     failed: bool = typer.Option(False, "--failed", help="List the rows that ended in error or inconsistent."),
     store_path: Path = typer.Option(DEFAULT_STORE, "--store", help="The store."),
 ) -> int:
-    """Show one row: everything stored, and the command that repeats it; without a key, a line for each row."""
+    """Show everything stored of one row and the command that repeats it; without a key, a line a row."""
     from bench.jobs.store import Store
 
     with Store(store_path, read_only=True) as store:
@@ -81,7 +85,8 @@ def show_record(
             where = "status IN ('error', 'inconsistent')" if failed else "1"
             for r in store.records(where):
                 value = "" if r.checked_objective is None else f"{r.checked_objective:.9g}"
-                typer.echo(f"{r.key[:12]}  {r.status:12} {r.experiment}  {r.instance}  {r.method}  {value}  {r.message}")
+                run = f"{r.experiment}  {r.instance}  {r.method}"
+                typer.echo(f"{r.key[:12]}  {r.status:12} {run}  {value}  {r.message}")
             return 0
         found = list(store.records("substr(key, 1, ?) = ?", (len(key), key)))
     if len(found) != 1:
@@ -112,13 +117,17 @@ def _jobs(
         elif Path(target).exists():
             jobs += _file_jobs(Path(target), methods)
         else:
-            raise InputError(f"{shown(target)}: found neither, expected a folder or one of {', '.join(EXPERIMENTS)}")
+            raise InputError(
+                f"{shown(target)}: found neither, expected a folder or one of {', '.join(EXPERIMENTS)}"
+            )
     unknown = set(methods) - {job.method for job in jobs}
     if unknown:
         known = ", ".join(sorted({job.method for job in jobs})) or "the methods of these problems"
         raise InputError(f"--method: found {', '.join(sorted(unknown))}, expected some of {known}")
     jobs = [job for job in jobs if not methods or job.method in methods]
-    changes = {key: v for key, v in (("time_s", time_limit), ("memory_mb", memory_limit)) if v is not None}
+    changes: dict[str, Any] = {
+        key: v for key, v in (("time_s", time_limit), ("memory_mb", memory_limit)) if v is not None
+    }
     return [replace(job, limits=replace(job.limits, **changes)) for job in jobs] if changes else jobs
 
 
@@ -130,7 +139,11 @@ def _file_jobs(target: Path, methods: list[str]) -> list[Any]:
     from bench.registry import methods_of
     from instances.files import load_instance
 
-    paths = sorted(p for p in target.iterdir() if p.is_file() and p.name[0] != ".") if target.is_dir() else [target]
+    paths = (
+        sorted(p for p in target.iterdir() if p.is_file() and p.name[0] != ".")
+        if target.is_dir()
+        else [target]
+    )
     if not paths:
         raise InputError(f"{target}: found an empty folder, expected instances")
     jobs = []
@@ -152,7 +165,9 @@ def _keyed(jobs: list[Any], only: str | None) -> list[tuple[str, Any]]:
         return list(keyed.items())
     found = [(key, job) for key, job in keyed.items() if key.startswith(only)]
     if len(found) != 1:
-        raise InputError(f"--only: found {len(found)} runs for {shown(only)}, expected one (code or seeds changed?)")
+        raise InputError(
+            f"--only: found {len(found)} runs for {shown(only)}, expected one (code or seeds changed?)"
+        )
     return found
 
 
@@ -166,7 +181,8 @@ def _summary(records: list[Any], store_path: Path) -> int:
         note(f"skipped {n}: {reason}")
     bad = [r for r in records if r.status in ("error", "inconsistent")]
     for r in bad[:10]:
-        note(f"{r.status}: {r.instance} {r.method}: {r.message} (certigap show {r.key[:12]} --store {store_path})")
+        again = f"certigap show {r.key[:12]} --store {store_path}"
+        note(f"{r.status}: {r.instance} {r.method}: {r.message} ({again})")
     apart = disagreements(records)
     for text in apart:
         note(f"exact methods disagree: {text}")
@@ -184,7 +200,12 @@ class _Progress:
         console = Console(stderr=True)
         self.bar: Progress | None = None
         if console.is_terminal and total:
-            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+            columns = (
+                TextColumn("{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeRemainingColumn(),
+            )
             self.bar = Progress(*columns, console=console)
             self.task = self.bar.add_task("runs", total=total)
             self.bar.start()

@@ -60,7 +60,9 @@ def check_decision(
 
     instance, chosen = load_instance(file), load_decision(decision)
     problem = problem_of(instance)
-    expected = {"balance": "assignment", "slot": "allocation", "handover": "schedule", "mmkp": "choice"}[problem]
+    expected = {"balance": "assignment", "slot": "allocation", "handover": "schedule", "mmkp": "choice"}[
+        problem
+    ]
     found = document_of(chosen)["format"]
     if found != f"certigap/{expected}":
         raise InputError(f"{decision}: format: found {found}, expected certigap/{expected} for {problem}")
@@ -85,7 +87,12 @@ def problem_of(instance: Any) -> str:
 
 
 def _answer(record: Any) -> dict[str, Any]:
-    phases = {"compile": record.compile_s, "build": record.build_s, "solve": record.solve_s, "check": record.check_s}
+    phases = {
+        "compile": record.compile_s,
+        "build": record.build_s,
+        "solve": record.solve_s,
+        "check": record.check_s,
+    }
     checked = {
         "feasible": record.feasible,
         "objective": record.checked_objective,

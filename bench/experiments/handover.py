@@ -27,7 +27,10 @@ def clairvoyant(seeds: int) -> list[Job]:
 def real(seeds: int) -> list[Job]:
     """Return UCC 5G handover times with context lengths of two request traces."""
     jobs = []
-    traces = {"azure": "traces/AzureLLMInferenceTrace_conv.csv", "mooncake": "traces/mooncake_conversation_trace.jsonl.gz"}
+    traces = {
+        "azure": "traces/AzureLLMInferenceTrace_conv.csv",
+        "mooncake": "traces/mooncake_conversation_trace.jsonl.gz",
+    }
     for name, requests in traces.items():
         for seed in range(seeds):
             source = FromPublicData(
@@ -35,7 +38,7 @@ def real(seeds: int) -> list[Job]:
                 ("handover/ucc5g_handover_events.csv", requests),
                 "handover_from_ucc5g",
                 seed,
-                (("rate_per_s", 4.0), ("horizon_s", 50.0)),
+                (("rate_per_s", 8.0), ("horizon_s", 50.0)),
             )
             jobs += _runs("handover-real", source)
     return jobs

@@ -17,4 +17,8 @@ def benchmark(seeds: int) -> list[Job]:
     sources: list[Source] = [FromPublicData(name, (f"mmkp/khan/{name}",), "mmkp_from_khan") for name in KHAN]
     for correlation in ("uncorrelated", "weakly", "strongly", "inversely"):
         sources += [Generated(f"mmkp-{correlation}", 10, seed) for seed in range(seeds)]
-    return [Job("mmkp", "mmkp", source, method, limits=LIMITS) for source in sources for method in ("greedy", "milp")]
+    return [
+        Job("mmkp", "mmkp", source, method, limits=LIMITS)
+        for source in sources
+        for method in ("greedy", "milp")
+    ]

@@ -12,7 +12,8 @@ from pathlib import Path
 __all__ = ["VERSIONED", "cpu_name", "git_commit", "pin_threads", "versions"]
 
 VERSIONED = (
-    "certigap", "numpy", "numba", "scipy", "highspy", "pulp", "networkx", "python-flint", "pebble", "matplotlib"
+    "certigap", "numpy", "numba", "scipy", "highspy", "pulp", "networkx", "python-flint", "pebble",
+    "matplotlib",
 )  # fmt: skip
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 

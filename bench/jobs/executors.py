@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, TimeoutError, wait
+from typing import Any
 
 from pebble import CONSTS, ProcessExpired, ProcessPool
 
@@ -46,7 +47,7 @@ def _processes(jobs: Sequence[Job], workers: int) -> Iterator[Record]:
     methods = sorted({(job.problem, job.method) for job in jobs})
     pool = ProcessPool(workers, context=context, initializer=_prepare_worker, initargs=(methods,))
     waiting = list(reversed(jobs))
-    running = {}
+    running: dict[Any, Job] = {}
     try:
         while waiting or running:
             while waiting and len(running) < 2 * workers:
@@ -57,20 +58,22 @@ def _processes(jobs: Sequence[Job], workers: int) -> Iterator[Record]:
             done, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
                 yield _collected(future, running.pop(future))
-        pool.close()
+        pool.close()  # type: ignore[no-untyped-call]
     finally:
-        pool.stop()
+        pool.stop()  # type: ignore[no-untyped-call]
         pool.join()
 
 
-def _collected(future: object, job: Job) -> Record:
+def _collected(future: Any, job: Job) -> Record:
     try:
-        return future.result()  # type: ignore[attr-defined, no-any-return]
+        return future.result()  # type: ignore[no-any-return]
     except TimeoutError:
         text = f"killed {KILL_AFTER_S} s after the time limit of {job.limits.time_s} s"
         return failed_record(job, Status.UNKNOWN, Stopped.TIME, text)
     except ProcessExpired as error:
-        return failed_record(job, Status.ERROR, Stopped.CRASH, f"the worker died with exit code {error.exitcode}")
+        return failed_record(
+            job, Status.ERROR, Stopped.CRASH, f"the worker died with exit code {error.exitcode}"
+        )
 
 
 def _prepare_worker(methods: Sequence[tuple[str, str]]) -> None:

@@ -185,9 +185,8 @@ def _contradictions(result: Result, evaluation: Evaluation | None, tolerance: fl
         yield f"status {result.status} with{'out' if result.decision is None else ''} a decision"
     if decided and (result.objective is None or not math.isfinite(result.objective)):
         yield f"objective {result.objective} is no finite number"
-    elif decided and evaluation is not None and result.objective is not None:
-        if not abs(result.objective - evaluation.objective) <= tolerance:
-            yield f"claimed {result.objective!r}, re-evaluated {evaluation.objective!r}"
+    elif decided and evaluation is not None and not _close(result.objective, evaluation.objective, tolerance):
+        yield f"claimed {result.objective!r}, re-evaluated {evaluation.objective!r}"
     if result.bound is not None and not result.bound > -math.inf:
         yield f"bound {result.bound} is no bound"
     if result.bound is None or evaluation is None:
@@ -198,6 +197,10 @@ def _contradictions(result: Result, evaluation: Evaluation | None, tolerance: fl
         yield f"bound {result.bound!r} is below the decision's {evaluation.objective!r}"
     if result.status is Status.OPTIMAL and result.bound > evaluation.objective + tolerance:
         yield f"status optimal, but the bound {result.bound!r} leaves a gap to {evaluation.objective!r}"
+
+
+def _close(claimed: float | None, checked: float, tolerance: float) -> bool:
+    return claimed is not None and abs(claimed - checked) <= tolerance
 
 
 @contextmanager

@@ -46,7 +46,9 @@ class Store:
             if not read_only:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
             mode = "ro" if read_only else "rwc"
-            self._connection = sqlite3.connect(f"{self.path.absolute().as_uri()}?mode={mode}", uri=True, timeout=30)
+            self._connection = sqlite3.connect(
+                f"{self.path.absolute().as_uri()}?mode={mode}", uri=True, timeout=30
+            )
             self._connection.row_factory = sqlite3.Row
             self._open()
 
@@ -91,7 +93,10 @@ class Store:
     def keys(self) -> dict[str, str]:
         """Return the stored keys and their statuses."""
         with self._one_line():
-            return {row["key"]: row["status"] for row in self._connection.execute("SELECT key, status FROM records")}
+            return {
+                row["key"]: row["status"]
+                for row in self._connection.execute("SELECT key, status FROM records")
+            }
 
     def records(self, where: str = "1", parameters: Iterable[Any] = ()) -> Iterator[Record]:
         """Yield the rows that match an SQL condition, in the order of their insertion."""

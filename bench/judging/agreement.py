@@ -30,8 +30,12 @@ def disagreements(records: Iterable[Record]) -> list[str]:
             least = min(bounds, key=lambda r: r.bound or 0.0)
             value, bound = best.checked_objective or 0.0, least.bound or 0.0
             if bound < value - TOLERANCE * max(abs(value), 1.0):
-                lines.append(f"{best.instance}: {best.method} reaches {value:.12g}, {least.method} bounds {bound:.12g}")
+                lines.append(
+                    f"{best.instance}: {best.method} reaches {value:.12g}, {least.method} bounds {bound:.12g}"
+                )
         refused = [r for r in rows if r.status == "infeasible"]
         if refused and values:
-            lines.append(f"{values[0].instance}: {refused[0].method} says infeasible, {values[0].method} serves it")
+            lines.append(
+                f"{values[0].instance}: {refused[0].method} says infeasible, {values[0].method} serves it"
+            )
     return lines

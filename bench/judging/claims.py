@@ -33,7 +33,9 @@ class Claim:
     def published(self) -> str:
         """The published value as text."""
         sign = {"value": "", "at_least": "≥ ", "at_most": "≤ "}[self.kind]
-        return f"{sign}{self.value:g}" + ("" if self.unit in ("ratio", "exponent", "base") else f" {self.unit}")
+        return f"{sign}{self.value:g}" + (
+            "" if self.unit in ("ratio", "exponent", "base") else f" {self.unit}"
+        )
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,8 @@ def judge(claim: Claim, records: Sequence[Record]) -> Judged:
         measurement = MEASURES[name](records, *arguments)
     except NotTestableError as error:
         return Judged(claim, "not testable", reason=str(error))
+    if claim.kind == "value" and measurement.n < 2:
+        return Judged(claim, "not testable", measurement, "one run has no interval")
     return Judged(claim, verdict(claim, measurement), measurement)
 
 

@@ -152,14 +152,15 @@ def _smallest_ad_ratio(records: Sequence[Record]) -> Measurement:
     own = {
         r.instance_sha256: r.checked_objective
         for r in records
-        if (r.experiment, r.method) == ("balance-guarantee", "ad-only-own") and r.checked_objective is not None
+        if (r.experiment, r.method) == ("balance-guarantee", "ad-only-own")
+        and r.checked_objective is not None
     }
     runs = [r for r in records if (r.experiment, r.method) == ("balance-guarantee", "ad-only")]
-    ratios = [
-        Ratio(1.0 if own[r.instance_sha256] == 0 else r.checked_objective / own[r.instance_sha256], r, own[r.instance_sha256])
-        for r in runs
-        if r.checked_objective is not None and r.instance_sha256 in own
-    ]  # fmt: skip
+    ratios = []
+    for r in runs:
+        best = own.get(r.instance_sha256)
+        if r.checked_objective is not None and best is not None:
+            ratios.append(Ratio(1.0 if best == 0 else r.checked_objective / best, r, best))
     if not ratios:
         raise NotTestableError("no pair of AD-only runs in the store")
     least = min(ratios, key=lambda ratio: ratio.value)
@@ -170,7 +171,9 @@ def _smallest_ad_ratio(records: Sequence[Record]) -> Measurement:
     )  # fmt: skip
 
 
-def _clairvoyant_pairs(records: Sequence[Record], load: float) -> tuple[list[tuple[float, float, bool, Record]], int]:
+def _clairvoyant_pairs(
+    records: Sequence[Record], load: float
+) -> tuple[list[tuple[float, float, bool, Record]], int]:
     """Return (value, bound, whether the bound was verified, row) of each trace at a load."""
     own = [r for r in records if r.experiment == "handover-clairvoyant" and load_of(r) == load]
     bounds: dict[str, tuple[float, bool]] = {}
@@ -208,7 +211,9 @@ def _least(measured: Iterable[tuple[float, Measurement]], name: str) -> Measurem
     pairs = list(measured)
     at, least = min(pairs, key=lambda pair: pair[1].value)
     n, expected = sum(m.n for _, m in pairs), sum(m.expected for _, m in pairs)
-    return Measurement(least.value, least.low, least.high, n, expected, least.evidence, f"least at {name} = {at:g}")
+    return Measurement(
+        least.value, least.low, least.high, n, expected, least.evidence, f"least at {name} = {at:g}"
+    )
 
 
 def _mean_accuracy(records: Sequence[Record], load: float) -> Measurement:
@@ -217,7 +222,9 @@ def _mean_accuracy(records: Sequence[Record], load: float) -> Measurement:
         for r in records
         if (r.experiment, r.method) == ("handover-clairvoyant", "water-filling") and load_of(r) == load
     ]
-    values = [100.0 * r.checked_objective / r.size for r in runs if r.checked_objective is not None and r.size]
+    values = [
+        100.0 * r.checked_objective / r.size for r in runs if r.checked_objective is not None and r.size
+    ]
     if not values:
         raise NotTestableError(f"no run at ρ = {load:g}")
     mean = mean_of(values)
@@ -236,12 +243,12 @@ def _speed_up(records: Sequence[Record], baseline: str, which: str) -> Measureme
         largest = f"up to K = {max(sizes)}" if sizes else "not"
         raise NotTestableError(f"{baseline} ran {largest} here; `nox -s fig6` runs it up to K = 16")
     by_size = {k: [a / b for a, b in zip(slow[k], fast[k], strict=False)] for k in sizes}
+    times = f"{np.median(slow[16]):.3g} s against {1e3 * np.median(fast[16]):.3g} ms"
     if which == "last":
         mean = mean_of(by_size[16])
-        times = f"{np.median(slow[16]):.3g} s against {1e3 * np.median(fast[16]):.3g} ms"
     else:
         mean = mean_of([float(np.mean(column)) for column in zip(*by_size.values(), strict=False)])
-        times = f"K = {sizes[0]} … {sizes[-1]}; {np.median(slow[16]):.3g} s against {1e3 * np.median(fast[16]):.3g} ms at 16"
+        times = f"K = {sizes[0]} … {sizes[-1]}; at 16 {times}"
     return Measurement(mean.value, mean.low, mean.high, mean.n, mean.n, "sampled", times)
 
 
@@ -251,7 +258,9 @@ def _medians(records: Sequence[Record], method: str, low: int, high: int) -> tup
     return sizes, [float(np.median(seconds[k])) for k in sizes]
 
 
-def _fit(fit: Callable[[Sequence[float], Sequence[float]], Fit], sizes: list[int], seconds: list[float]) -> Measurement:
+def _fit(
+    fit: Callable[[Sequence[float], Sequence[float]], Fit], sizes: list[int], seconds: list[float]
+) -> Measurement:
     if len(sizes) < 6:
         raise NotTestableError(f"found {len(sizes)} sizes, a growth fit takes at least 6")
     result = fit(sizes, seconds)
@@ -269,7 +278,9 @@ def _growth_base(records: Sequence[Record], method: str) -> Measurement:
 
 def _mean_degradation(records: Sequence[Record]) -> Measurement:
     ratios, _ = paired_ratios(records, "hybrid", "balance-fig6")
-    unique = {r.record.instance_sha256: r for r in ratios if r.record.family == FIG6_FAMILY and r.record.size <= 16}
+    unique = {
+        r.record.instance_sha256: r for r in ratios if r.record.family == FIG6_FAMILY and r.record.size <= 16
+    }
     if not unique:
         raise NotTestableError("no run with a proved optimum in the store")
     mean: Mean = mean_of([100.0 * (1.0 - ratio.value) for ratio in unique.values()])

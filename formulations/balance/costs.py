@@ -3,8 +3,8 @@
 Both modes have one shape. A user needs m more steps after the first: m = O_k - 1 tokens in AD and m = N_k - 1
 iterations in SD. With I the batch's longest input and a its largest accepted length, a batch of n users takes
 
-    max u_k + wait + wait_step · max m_k + (n · base(I) + S1 · step(I, a) + S2 · growth(a)) / share     seconds,
-    n · bytes_user(I) + S1 · bytes_step(a) − n2 · bytes_late                                          bytes,
+    max u_k + wait + wait_step · max m_k + (n · base(I) + S1 · step(I, a) + S2 · growth(a)) / share  seconds,
+    n · bytes_user(I) + S1 · bytes_step(a) − n2 · bytes_late                                       bytes,
 
 where S1 = Σ m_k, S2 = Σ m_k², and n2 counts users with m_k ≥ 1. All coefficients grow with I and a.
 """
@@ -30,8 +30,8 @@ __all__ = [
     "Problem",
     "batch_bytes",
     "batch_seconds",
-    "iterations",
     "is_feasible",
+    "iterations",
     "problem_of",
 ]
 
@@ -212,9 +212,7 @@ def batch_seconds(
 
 
 @numba.njit(cache=True)
-def batch_bytes(
-    costs: ModeCosts, longest_input: float, accepted: float, n: int, s1: int, late: int
-) -> float:
+def batch_bytes(costs: ModeCosts, longest_input: float, accepted: float, n: int, s1: int, late: int) -> float:
     """Return the cache bytes of a batch: eq. (15) or (16)."""
     user = costs.bytes_user + costs.bytes_input * longest_input
     return n * user + s1 * (costs.bytes_step + costs.bytes_accept * accepted) - late * costs.bytes_late

@@ -20,8 +20,8 @@ MEMORY_SLACK = Fraction(1, 10**9)  # relative
 def evaluate_balance(instance: BalanceInstance, assignment: Assignment) -> Evaluation:
     """Return users served and the largest violation, of seconds over a deadline or of relative memory.
 
-    Feasible means latency at most T_k + 10⁻⁹ s and memory at most Q (1 + 10⁻⁹), decided in rationals; a number
-    means the decimal that it prints as.
+    Feasible means latency at most T_k + 10⁻⁹ s and memory at most Q (1 + 10⁻⁹), decided in rationals; a
+    number means the decimal that it prints as.
     """
     if len(assignment.mode) != instance.n_users:
         return _refused(f"mode: found {len(assignment.mode)} entries, expected {instance.n_users}")
@@ -67,7 +67,9 @@ def _worst_delay(
             late = seconds[mode] + _decimal(instance.users.download_s[k]) - deadline
             if late > worst:
                 worst = late
-                message = f"deadline: user {k} ({mode}) is {float(late):.6g} s late" if late > LATENCY_SLACK else ""
+                message = (
+                    f"deadline: user {k} ({mode}) is {float(late):.6g} s late" if late > LATENCY_SLACK else ""
+                )
     return worst, message
 
 
@@ -147,7 +149,7 @@ def speculative_seconds(instance: BalanceInstance, members: list[int], share: Fr
 
 
 def _drafts(model: LanguageModel, prefix: Fraction, tokens: int) -> Fraction:
-    """Return the FLOPs of ``tokens`` tokens in contexts prefix + 1, prefix + 2, …"""
+    """Return the FLOPs of ``tokens`` tokens in contexts prefix + 1, prefix + 2 and so on."""
     return _context_flops(model, tokens, tokens * prefix + tokens * (tokens + 1) // 2)
 
 

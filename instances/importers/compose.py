@@ -43,7 +43,12 @@ __all__ = [
 
 
 def balance_from_azure(
-    path: Path, *, seed: int = 0, users: int | None = None, preset: str = "fig5", constants: str = "calibrated"
+    path: Path,
+    *,
+    seed: int = 0,
+    users: int | None = None,
+    preset: str = "fig5",
+    constants: str = "calibrated",
 ) -> BalanceInstance:
     """Return BALANCE users with the token counts of consecutive requests of an Azure trace.
 
@@ -54,14 +59,24 @@ def balance_from_azure(
 
 
 def balance_from_mooncake(
-    path: Path, *, seed: int = 0, users: int | None = None, preset: str = "fig5", constants: str = "calibrated"
+    path: Path,
+    *,
+    seed: int = 0,
+    users: int | None = None,
+    preset: str = "fig5",
+    constants: str = "calibrated",
 ) -> BalanceInstance:
     """Return BALANCE users with the token counts of consecutive requests of a Mooncake trace."""
     return _balance_from_requests(read_mooncake(path), path, seed, users, preset, constants)
 
 
 def balance_from_csv(
-    path: Path, *, seed: int = 0, users: int | None = None, preset: str = "fig5", constants: str = "calibrated"
+    path: Path,
+    *,
+    seed: int = 0,
+    users: int | None = None,
+    preset: str = "fig5",
+    constants: str = "calibrated",
 ) -> BalanceInstance:
     """Return BALANCE users of an own CSV file, the first ``users`` of them; absent columns are drawn."""
     columns = {key: values[:users] for key, values in read_balance_csv(path).items()}
@@ -71,10 +86,12 @@ def balance_from_csv(
 def handover_from_csv(
     path: Path, *, seed: int = 0, users: int | None = None, preset: str = "importance"
 ) -> HandoverTrace:
-    """Return a trace with the arrivals and context lengths of an own CSV file, the first ``users`` of them."""
+    """Return a trace with arrivals and context lengths of an own CSV file, the first ``users`` of them."""
     columns = {key: values[:users] for key, values in read_handover_csv(path).items()}
     chosen = _preset(HANDOVER_PRESETS, preset)
-    return _trace(chosen, columns["arrival_s"], columns["context_tokens"], f"csv {path.name}", path, seed, preset)
+    return _trace(
+        chosen, columns["arrival_s"], columns["context_tokens"], f"csv {path.name}", path, seed, preset
+    )
 
 
 def handover_from_ucc5g(
@@ -170,7 +187,7 @@ def _trace(
     users = HandoverUsers(
         arrivals[order],
         contexts,
-        contexts * preset.bits_per_token,
+        np.asarray(contexts, dtype=np.float64) * preset.bits_per_token,
         curve([c.ceiling for c in classes]),
         curve([c.sharpness for c in classes]),
         curve([c.anchor for c in classes]),

@@ -52,7 +52,10 @@ def draw(records: Sequence[Record], folder: Path) -> list[Path]:
             list(means), middle, spread.T, color=style.colour, marker=style.marker, linestyle=style.dash,
             capsize=2, label=METHODS["handover", policy].label,
         )  # fmt: skip
-    axes.plot(list(PUBLISHED), list(PUBLISHED.values()), "*", color="#D55E00", markersize=8, label="Published, water-filling")
+    axes.plot(
+        list(PUBLISHED), list(PUBLISHED.values()), "*", color="#D55E00", markerfacecolor="white",
+        markersize=8, zorder=5, label="Water-filling, published",
+    )  # fmt: skip
     axes.set(xlabel="Handover rate $\\rho$ (users/s)", ylabel="Share of the clairvoyant bound (%)")
     figure.legend(loc="outside upper center", ncols=2, frameon=False)
     return save_figure(figure, folder, "clairvoyant") if drawn else []

@@ -36,7 +36,9 @@ def _draw_times(records: Sequence[Record], folder: Path) -> list[Path]:
         drawn = True
         style = style_of(method)
         middle = np.array([np.median(by_size[k]) for k in sizes])
-        spread = np.array([[m - min(by_size[k]), max(by_size[k]) - m] for k, m in zip(sizes, middle, strict=True)])
+        spread = np.array(
+            [[m - min(by_size[k]), max(by_size[k]) - m] for k, m in zip(sizes, middle, strict=True)]
+        )
         axes.errorbar(
             sizes, middle, spread.T, color=style.colour, marker=style.marker, linestyle=style.dash,
             capsize=2, label=METHODS["balance", method].label,

@@ -96,7 +96,7 @@ def _bytes_of_sets(
     uploads: NDArray[np.float64],
     budgets: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Return for each set of users (a bit mask) its cache bytes, infinity where it misses a deadline or room."""
+    """Return the cache bytes of each set of users (a bit mask), infinity where it is infeasible."""
     users = len(steps)
     sets = 1 << users
     used = np.full(sets, np.inf)

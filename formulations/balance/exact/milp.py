@@ -41,6 +41,12 @@ from instances.decisions import Assignment
 __all__ = ["solve_milp"]
 
 MAX_REPAIRS = 1000
+_HIGHS_OPTIONS = {
+    "mip_abs_gap": 0.5,  # the objective is an integer
+    "mip_feasibility_tolerance": 1e-9,
+    "primal_feasibility_tolerance": 1e-9,
+    "dual_feasibility_tolerance": 1e-9,
+}
 
 
 def solve_milp(instance: BalanceInstance, *, limits: Limits, seed: int = 0, solver: str = "HiGHS") -> Result:
@@ -85,9 +91,9 @@ class _Search:
             left = None if self.deadline is None else self.deadline - begun
             if left is not None and left <= 0.0:
                 break
-            answer = solve(model.programme, self.solver, left)
+            answer = solve(model.programme, self.solver, time_s=left, options=_HIGHS_OPTIONS)
             self.phases["solve"] += time.perf_counter() - begun
-            self.nodes += answer.nodes
+            self.nodes += answer.counters.get("nodes", 0)
             if answer.infeasible:
                 return self.best
             if not answer.found:
@@ -98,7 +104,7 @@ class _Search:
                 if served > self.best:
                     self.best, self.decision = served, decision
                 bound = math.floor(answer.bound + 1e-6) if math.isfinite(answer.bound) else 2**31
-                self.proved &= answer.proved and bound <= self.best
+                self.proved &= answer.stopped is Stopped.DONE and bound <= self.best
                 return bound
             self.repairs += 1
             model.forbid(decision)
@@ -135,15 +141,17 @@ class _Model:
 
     def forbid(self, decision: Assignment) -> None:
         """Cut off the assignment and every one that contains it."""
-        chosen = [self.x[k] if mode == "ad" else self.y[k] for k, mode in enumerate(decision.mode) if mode != "none"]
+        chosen = [
+            self.x[k] if mode == "ad" else self.y[k] for k, mode in enumerate(decision.mode) if mode != "none"
+        ]
         self.programme.addConstraint(pulp.lpSum(chosen) <= len(chosen) - 1)
 
 
 def _build(problem: Problem, share: float, at_least: int) -> _Model:
     programme = pulp.LpProblem("balance", pulp.LpMaximize)
     users = range(len(problem.ad_steps))
-    x = [pulp.LpVariable(f"x{k}", 0, int(share > 0.0), cat="Integer") for k in users]
-    y = [pulp.LpVariable(f"y{k}", 0, int(share < 1.0), cat="Integer") for k in users]
+    x = [programme.add_variable(f"x{k}", 0, int(share > 0.0), cat="Integer") for k in users]
+    y = [programme.add_variable(f"y{k}", 0, int(share < 1.0), cat="Integer") for k in users]
     programme += pulp.lpSum(x) + pulp.lpSum(y)  # (1)
     programme += pulp.lpSum(x) + pulp.lpSum(y) >= at_least
     for k in users:
@@ -167,8 +175,8 @@ def _add_ad(
     lengths = np.unique(problem.input_tokens)
     p = _pick(programme, "p", lengths, problem.input_tokens, x)  # (3)
     waits = _waits(programme, "ad", problem, costs, steps, x)  # (6)
-    seconds = pulp.LpVariable("t_ad", lowBound=0)
-    used = pulp.LpVariable("b_ad", lowBound=0)
+    seconds = programme.add_variable("t_ad", lowBound=0)
+    used = programme.add_variable("b_ad", lowBound=0)
     for j, length in enumerate(lengths):
         work = _work(costs, steps, length, 0.0) / share
         _at_least(programme, seconds, work, x, 1 - p[j], waits, _largest_wait(problem, costs, steps))  # (7)
@@ -186,19 +194,24 @@ def _add_sd(
     lengths, accepted = np.unique(problem.input_tokens), np.unique(problem.accepted)
     q = _pick(programme, "q", lengths, problem.input_tokens, y)  # (4)
     r = _pick(programme, "r", accepted, problem.accepted, y)  # (5)
-    by_input, by_accepted = pulp.LpVariable("f", lowBound=0), pulp.LpVariable("g", lowBound=0)
-    bytes_input, bytes_accepted = pulp.LpVariable("c", lowBound=0), pulp.LpVariable("d", lowBound=0)
+    by_input, by_accepted = programme.add_variable("f", lowBound=0), programme.add_variable("g", lowBound=0)
+    bytes_input, bytes_accepted = (
+        programme.add_variable("c", lowBound=0),
+        programme.add_variable("d", lowBound=0),
+    )
     late = (steps >= 1).astype(np.float64)
     for j, length in enumerate(lengths):
         _at_least(programme, by_input, _work(costs, steps, length, 0.0) / share, y, 1 - q[j])  # (8)
-        size = costs.bytes_user + costs.bytes_input * length + steps * costs.bytes_step - late * costs.bytes_late
+        size = (
+            costs.bytes_user + costs.bytes_input * length + steps * costs.bytes_step - late * costs.bytes_late
+        )
         _at_least(programme, bytes_input, size / unit, y, 1 - q[j])  # (13)
     rest = _work(costs, steps, 0.0, 1.0) - _work(costs, steps, 0.0, 0.0)
     for i, length in enumerate(accepted):
         _at_least(programme, by_accepted, length * rest / share, y, 1 - r[i])  # (9)
         size = steps * costs.bytes_accept * length / unit
         _at_least(programme, bytes_accepted, size, y, 1 - r[i])  # (14)
-    seconds = pulp.LpVariable("t_sd", lowBound=0)
+    seconds = programme.add_variable("t_sd", lowBound=0)
     waits = _waits(programme, "sd", problem, costs, steps, y)  # (6)
     programme += seconds >= waits + by_input + by_accepted  # (10)
     _deadlines(programme, problem, seconds, y)  # (11)
@@ -210,7 +223,7 @@ def _work(costs: ModeCosts, steps: NDArray[np.int64], length: float, accepted: f
     base = costs.base_0 + (costs.base_1 + costs.base_2 * length) * length
     step = costs.step_0 + costs.step_input * length + costs.step_accept * accepted
     growth = costs.growth_0 + costs.growth_accept * accepted
-    return base + steps * step + steps.astype(np.float64) ** 2 * growth  # type: ignore[no-any-return]
+    return base + steps * step + steps.astype(np.float64) ** 2 * growth
 
 
 def _pick(
@@ -221,7 +234,7 @@ def _pick(
     chosen: list[pulp.LpVariable],
 ) -> list[pulp.LpVariable]:
     """Add binaries that pick a level at least as high as the value of every chosen user."""
-    picks = [pulp.LpVariable(f"{name}{j}", cat="Binary") for j in range(len(levels))]
+    picks = [programme.add_variable(f"{name}{j}", cat="Binary") for j in range(len(levels))]
     if picks:
         programme += pulp.lpSum(picks) == 1
     for k, variable in enumerate(chosen):
@@ -238,7 +251,10 @@ def _waits(
     chosen: list[pulp.LpVariable],
 ) -> pulp.LpAffineExpression:
     """Add the batch's upload and last step; return the seconds that no share shortens."""
-    upload, last = pulp.LpVariable(f"w_{name}", lowBound=0), pulp.LpVariable(f"o_{name}", lowBound=0)
+    upload, last = (
+        programme.add_variable(f"w_{name}", lowBound=0),
+        programme.add_variable(f"o_{name}", lowBound=0),
+    )
     for k, variable in enumerate(chosen):
         programme += upload >= float(problem.upload_s[k]) * variable
         programme += last >= costs.wait_step * float(steps[k]) * variable
@@ -246,7 +262,9 @@ def _waits(
 
 
 def _largest_wait(problem: Problem, costs: ModeCosts, steps: NDArray[np.int64]) -> float:
-    return float(problem.upload_s.max(initial=0.0)) + costs.wait + costs.wait_step * float(steps.max(initial=0))
+    return (
+        float(problem.upload_s.max(initial=0.0)) + costs.wait + costs.wait_step * float(steps.max(initial=0))
+    )
 
 
 def _at_least(

@@ -21,6 +21,9 @@ from formulations.balance.costs import LATENCY_SLACK_S, ModeCosts, Problem, batc
 __all__ = ["Batch", "ModeView", "Pool", "Thresholds", "largest_batch"]
 
 
+MANY = 2**62  # more steps than any user has
+
+
 class Pool(NamedTuple):
     """Users in order of (steps, index), K entries each."""
 
@@ -72,8 +75,10 @@ class ModeView:
             np.ones(len(steps), dtype=np.bool_),
         )
 
-    def solve(self, share: float, room: float, padded: bool, closed: NDArray[np.int64] | None = None) -> Batch:
-        """Return the largest batch at a compute share within ``room`` bytes, without the users in ``closed``."""
+    def solve(
+        self, share: float, room: float, padded: bool, closed: NDArray[np.int64] | None = None
+    ) -> Batch:
+        """Return the largest batch at a compute share within ``room`` bytes, without users in ``closed``."""
         pool = self.pool
         if closed is not None and len(closed):
             mask = np.ones(len(self.order), dtype=np.bool_)
@@ -109,7 +114,7 @@ def _sweep(
     users = len(pool.steps)
     inside[:] = False
     n, s1, s2, late, last, limit = 0, 0, 0, 0, -1, users
-    largest, least_steps, least_t = 0, np.int64(2**62), 0.0
+    largest, least_steps, least_t = 0, MANY, 0.0
     place, zero_due = 0, True
     while place < users or zero_due:
         t = pool.budgets[pool.by_budget[place]] if place < users else -1.0
@@ -231,7 +236,7 @@ def _first_cell(
     target: int,
     inside: NDArray[np.bool_],
 ) -> tuple[float, float, int]:
-    """Return the least (input, accepted) thresholds at which some upload threshold allows ``target`` users."""
+    """Return the least (input, accepted) thresholds at which ``target`` users fit for some upload."""
     stack = np.empty((256, 6), dtype=np.int64)
     stack[0] = np.array([0, len(inputs) - 1, 0, len(accepted) - 1, 0, len(uploads) - 1])
     size, sweeps = 1, 0
@@ -270,8 +275,8 @@ def largest_batch(
 ) -> tuple[NDArray[np.int64], float, int]:
     """Return positions of the largest batch, its bytes at the thresholds, and the number of sweeps.
 
-    Of all batches of that size it is the one with the least (input, accepted, last steps, t, upload), the first
-    that the nested loops of Algorithms 1 and 2 meet. The axes are the thresholds' values in increasing order.
+    Of all batches of that size it is the one with the least (input, accepted, last steps, t, upload), the
+    first that the nested loops of Algorithms 1 and 2 meet. The axes are the thresholds' values, increasing.
     """
     inside = np.empty(len(pool.steps), dtype=np.bool_)
     target, sweeps = _largest_count(costs, padded, share, room, pool, inputs, accepted, uploads, inside)
@@ -280,7 +285,7 @@ def largest_batch(
     first_input, first_accepted, more = _first_cell(
         costs, padded, share, room, pool, inputs, accepted, uploads, target, inside
     )
-    best_steps, best_t, best_upload = np.int64(2**62), 0.0, 0.0
+    best_steps, best_t, best_upload = MANY, 0.0, 0.0
     for upload in uploads:
         at = Thresholds(first_input, first_accepted, upload)
         _, steps, t = _sweep(costs, padded, share, room, pool, at, at, target, inside)

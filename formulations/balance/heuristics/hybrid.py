@@ -63,8 +63,8 @@ def algorithm_3(
 ) -> tuple[Batch, Batch, float, int]:
     """Return (AD batch, SD batch, compute share, sweeps) of the first pair of shares that serves most users.
 
-    Pairs (z outside, λ inside, both ascending) are visited in order of an upper bound: the AD batch's size plus
-    the largest SD batch with nobody excluded.
+    Pairs (z outside, λ inside, both ascending) are visited in order of an upper bound: the AD batch's size
+    plus the largest SD batch with nobody excluded.
     """
     nobody = Batch(np.empty(0, dtype=np.int64), 0.0, 0)
     ad_view, sd_view = ModeView(problem, "ad"), ModeView(problem, "sd")

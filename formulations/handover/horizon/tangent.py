@@ -30,7 +30,6 @@ from formulations.handover.horizon.tangent_model import (
     Curve,
     Solved,
     curves_of,
-    exact_solver,
     solve_model,
 )
 from formulations.handover.slot.claim import no_more_options
@@ -196,7 +195,7 @@ def _close(search: _Search, solver: str, deadline: float, nodes: float) -> None:
         if left <= 0 or search.counters.get("nodes", 0) - before >= nodes:
             search.stopped = Stopped.TIME if left <= 0 else Stopped.NODES
             return
-        solved = _solve(search, exact_solver(solver, None if math.isinf(left) else left))
+        solved = _solve(search, solver, None if math.isinf(left) else left)
         if not len(solved.fraction):
             search.stopped = Stopped.CRASH if solved.status == "failed" else Stopped.TIME
             return
@@ -212,10 +211,10 @@ def _close(search: _Search, solver: str, deadline: float, nodes: float) -> None:
             return
 
 
-def _solve(search: _Search, solver: Any) -> Solved:
+def _solve(search: _Search, solver: str, time_s: float | None) -> Solved:
     """Solve the programme once, keep its bound and count what it took."""
     capacity = search.instance.capacity_bits
-    solved = solve_model(search.curves, search.period, capacity, solver, search.relaxed)
+    solved = solve_model(search.curves, search.period, capacity, solver, time_s, search.relaxed)
     search.tangent_bound = min(search.tangent_bound, solved.bound)
     search.count("rounds", 1)
     search.count("nodes", solved.nodes)

@@ -31,23 +31,21 @@ from numpy.typing import NDArray
 
 from formulations.handover.horizon.busy_periods import BusyPeriod
 from formulations.handover.utility import CODES, drop, log_peak, value
+from formulations.pulp_solver import Answer, solve
+from formulations.result import Stopped
 
-__all__ = ["Curve", "Solved", "curves_of", "exact_solver", "solve_model"]
+__all__ = ["Curve", "Solved", "curves_of", "solve_model"]
 
 Floats = NDArray[np.float64]
 
 FIRST_TANGENTS = 8
 GRADED = (1 / 4, 1 / 32)  # parts of the gaps beside a new break that are cut as well
-EXACT_OPTIONS: dict[str, Any] = {
+HIGHS_OPTIONS: dict[str, Any] = {
     "mip_abs_gap": 1e-10,
     "mip_feasibility_tolerance": 1e-9,
     "primal_feasibility_tolerance": 1e-9,
     "dual_feasibility_tolerance": 1e-9,
-    "parallel": "off",
-    "random_seed": 0,
-}
-# Heuristics at the root cost more than the trees of these small models.
-QUICK_OPTIONS: dict[str, Any] = {
+    # Heuristics at the root cost more than the trees of these small models.
     "mip_allow_restart": False,
     "mip_heuristic_effort": 0.0,
     "mip_heuristic_run_rins": False,
@@ -147,40 +145,20 @@ def solve_model(
     curves: list[Curve],
     period: BusyPeriod,
     capacity: float,
-    solver: Any,
+    solver: str,
+    time_s: float | None,
     relaxed: bool,
 ) -> Solved:
     """Build, solve and read back (1)–(8) for one busy period; ``relaxed`` drops the integrality of (8)."""
     started = perf_counter()
     model, rows, received, binaries = _build(curves, period, capacity, relaxed)
     built = perf_counter()
-    model.solve(solver)
-    _check_options(model, solver)
-    solved = _read_back(model, rows, received, binaries, capacity, relaxed)
+    answer = solve(model, solver, time_s=time_s, options=HIGHS_OPTIONS)
+    solved = _read_back(answer, rows, received, binaries, capacity, relaxed)
     solved.build_s, solved.solve_s = built - started, perf_counter() - built
+    # Of other solvers PuLP passes on no bound that a limit could not have made wrong.
+    solved.bound = answer.bound if solver == "HiGHS" else math.inf
     return solved
-
-
-def exact_solver(name: str, time_s: float | None) -> Any:
-    """Return PuLP's solver of this name, silent, on one thread, without a relative gap."""
-    options: dict[str, Any] = {"msg": False, "timeLimit": time_s, "gapRel": 0.0, "threads": 1}
-    if name == "HiGHS":
-        options |= EXACT_OPTIONS | QUICK_OPTIONS
-    try:
-        return pulp.getSolver(name, **options)
-    except TypeError:  # a solver without these keywords
-        return pulp.getSolver(name, msg=False, timeLimit=time_s)
-
-
-def _check_options(model: Any, solver: Any) -> None:
-    """Raise ``RuntimeError`` for an option that HiGHS did not take: PuLP passes unknown ones in silence."""
-    highs = getattr(model, "solverModel", None)
-    if highs is None or not hasattr(highs, "getOptionValue"):
-        return
-    for key, wanted in (EXACT_OPTIONS | {"mip_rel_gap": 0.0, "threads": 1}).items():
-        found = highs.getOptionValue(key)[1]
-        if found != wanted:
-            raise RuntimeError(f"HiGHS option {key}: found {found}, expected {wanted}")
 
 
 def _build(
@@ -194,7 +172,7 @@ def _build(
     for i, curve in enumerate(curves):
         terms, parts = _sides(model, curve, f"{i}", kind, objective)
         binaries += len(parts)
-        share = [(_variable(model, f"z_{i}_{e}", 0), e) for e in range(period.first[i], period.end[i])]
+        share = [(model.add_variable(f"z_{i}_{e}", 0), e) for e in range(period.first[i], period.end[i])]
         for variable, e in share:
             carried[e].append((variable, 1.0))
         flow = [(variable, capacity / curve.cache) for variable, _ in share]
@@ -217,8 +195,8 @@ def _sides(
     terms, parts = [], []
     for j in sorted(curve.pieces):
         low, high = curve.breaks[j], curve.breaks[j + 1]
-        q = _variable(model, f"q_{tag}_{j}", 0, 1, kind)
-        s = _variable(model, f"s_{tag}_{j}", 0)
+        q = model.add_variable(f"q_{tag}_{j}", 0, 1, kind)
+        s = model.add_variable(f"s_{tag}_{j}", 0)
         slope = (curve.value(high) - curve.value(low)) / (high - low)
         objective += [(q, curve.value(low) - slope * low), (s, slope)]
         model += _sum([(s, 1.0), (q, -high)]) <= 0  # (5)
@@ -227,8 +205,8 @@ def _sides(
         terms.append(s)
         parts.append(q)
     if curve.concave:
-        w = _variable(model, f"w_{tag}", 0, 1, kind)
-        h, v = _variable(model, f"h_{tag}", 0), _variable(model, f"v_{tag}")
+        w = model.add_variable(f"w_{tag}", 0, 1, kind)
+        h, v = model.add_variable(f"h_{tag}", 0), model.add_variable(f"v_{tag}")
         objective.append((v, 1.0))
         model += _sum([(h, 1.0), (w, -1.0)]) <= 0  # (6)
         model += _sum([(h, 1.0), (w, -curve.anchor)]) >= 0  # (6)
@@ -240,54 +218,24 @@ def _sides(
     return terms, parts
 
 
-def _variable(
-    model: Any, name: str, low: float | None = None, high: float | None = None, kind: str = pulp.LpContinuous
-) -> Any:
-    """Return a new variable, not by the constructor, which PuLP 3.3.1 deprecates for ``add_variable``."""
-    add = getattr(model, "add_variable", pulp.LpVariable)
-    return add(name, low, high, kind)
-
-
 def _sum(terms: list[tuple[Any, float]]) -> Any:
     return pulp.LpAffineExpression(terms)
 
 
 def _read_back(
-    model: Any, rows: list[Any], received: list[Any], binaries: int, capacity: float, relaxed: bool
+    answer: Answer, rows: list[Any], received: list[Any], binaries: int, capacity: float, relaxed: bool
 ) -> Solved:
     """Read back the fractions, and the relaxation's slot prices from the duals of (2)."""
-    status, bound, nodes = _verdict(model, relaxed)
-    found = all(v.varValue is not None for terms, w in received for v in [*terms, w or terms[0]])
-    if not found or status not in ("optimal", "limit"):
-        return Solved(status, bound, np.empty(0), np.empty(0), np.empty(0), binaries, nodes)
+    nodes = answer.counters.get("nodes", 0)
+    if answer.infeasible or not answer.found:
+        status = "failed" if answer.infeasible or answer.stopped is Stopped.DONE else "none"
+        return Solved(status, answer.bound, np.empty(0), np.empty(0), np.empty(0), binaries, nodes)
     fraction = np.array([math.fsum(v.varValue for v in terms) for terms, _ in received])
     touch = np.array(
         [h.varValue / w.varValue if w and w.varValue > 1e-6 else math.nan for (*_, h), w in received]
     )
     price = np.zeros(len(rows))
-    if relaxed and status == "optimal":
+    if relaxed and answer.stopped is Stopped.DONE:
         price = np.array([abs(row.pi or 0.0) / capacity for row in rows])
-    return Solved(status, bound, np.clip(fraction, 0.0, 1.0), touch, price, binaries, nodes)
-
-
-def _verdict(model: Any, relaxed: bool) -> tuple[str, float, int]:
-    """Return the status, an upper bound on (1) and the nodes of the tree.
-
-    PuLP hands a maximisation to HiGHS negated, so HiGHS's bound is the negative of ours; (1) has no constant.
-    Of other solvers PuLP reports no bound, and may call optimal what a limit stopped.
-    """
-    highs = getattr(model, "solverModel", None)
-    if highs is None or not hasattr(highs, "getModelStatus"):
-        found = model.sol_status in (pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible)
-        return "optimal" if found else "failed", math.inf, 0
-    state, info = highs.getModelStatus().name, highs.getInfo()
-    status = {"kOptimal": "optimal", "kTimeLimit": "limit", "kSolutionLimit": "limit"}.get(state, "failed")
-    if status == "failed":
-        return status, math.inf, 0
-    if relaxed:
-        bound = -float(info.objective_function_value) if status == "optimal" else math.inf
-        return status, bound, 0
-    bound = -float(info.mip_dual_bound)
-    if info.primal_solution_status != 2:
-        status = "failed" if status == "optimal" else "none"
-    return status, bound if math.isfinite(bound) else math.inf, max(0, int(info.mip_node_count))
+    status = "optimal" if answer.stopped is Stopped.DONE else "limit"
+    return Solved(status, answer.bound, np.clip(fraction, 0.0, 1.0), touch, price, binaries, nodes)

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-import highspy
 import numpy as np
 import pulp
 from numpy.typing import NDArray
 
 from formulations.mmkp.integers import IntegerMmkp, in_integers
+from formulations.pulp_solver import Answer, missing_solver, solve
 from formulations.result import BoundKind, Limits, Result, Status, Stopped
 from instances.decisions import Choice
-from instances.errors import InputError, shown
 from instances.mmkp import MmkpInstance
 
 __all__ = ["solve_milp"]
@@ -25,16 +23,6 @@ __all__ = ["solve_milp"]
 GAP = 0.5  # in value units: totals are whole, so a smaller gap closes
 SMALLEST_GAP = 1e-9  # where they are not
 EXACT = 2**53  # integers up to here are exact as doubles
-
-_HIGHS = highspy.HighsModelStatus
-_STOPPED = {
-    _HIGHS.kTimeLimit: Stopped.TIME,
-    _HIGHS.kSolutionLimit: Stopped.NODES,
-    _HIGHS.kIterationLimit: Stopped.NODES,
-    _HIGHS.kMemoryLimit: Stopped.MEMORY,
-    _HIGHS.kOptimal: Stopped.DONE,
-    _HIGHS.kModelEmpty: Stopped.DONE,
-}
 
 
 @dataclass(frozen=True)
@@ -45,17 +33,6 @@ class _Model:
     take: list[pulp.LpVariable]  # x_j, (items,)
     unit: Fraction  # value of 1 in the objective
     whole: bool  # whether every total is an integer
-
-
-@dataclass(frozen=True)
-class _Answer:
-    """What a solver says, counted as in the objective."""
-
-    stopped: Stopped
-    infeasible: bool = False
-    point: NDArray[np.float64] | None = None  # (items,)
-    bound: float = math.inf
-    counters: dict[str, int] = field(default_factory=dict)
 
 
 def solve_milp(instance: MmkpInstance, *, limits: Limits, seed: int = 0, solver: str = "HiGHS") -> Result:
@@ -81,10 +58,8 @@ def solve_milp(instance: MmkpInstance, *, limits: Limits, seed: int = 0, solver:
     InputError
         When PuLP knows no such solver.
     """
-    if solver not in pulp.listSolvers():
-        raise InputError(f"solver: found {shown(solver)}, expected one of {', '.join(pulp.listSolvers())}")
-    if solver != "HiGHS" and not _available(solver):
-        return Result(Status.SKIPPED, Stopped.UNSUPPORTED, message=_how_to_install(solver))
+    if (missing := missing_solver(solver)) is not None:
+        return missing
     begin = time.perf_counter()
     problem = in_integers(instance)
     if instance.n_groups == 0:
@@ -92,8 +67,7 @@ def solve_milp(instance: MmkpInstance, *, limits: Limits, seed: int = 0, solver:
         return Result(Status.OPTIMAL, Stopped.DONE, empty, 0.0, 0.0, BoundKind.TRIVIAL)
     model = _build(problem)
     built = time.perf_counter()
-    highs = solver == "HiGHS"
-    answer = _solve_highs(model, limits, seed) if highs else _solve_other(model, limits, solver)
+    answer = solve(model.programme, solver, time_s=limits.time_s, options=_highs_options(model, limits, seed))
     phases = {"build": built - begin, "solve": time.perf_counter() - built}
     return _read_back(problem, model, answer, phases)
 
@@ -126,66 +100,17 @@ def _row(weights: list[int], capacity: int) -> tuple[list[float], float]:
     return [w / largest for w in weights], capacity / largest + 1e-9
 
 
-def _solve_highs(model: _Model, limits: Limits, seed: int) -> _Answer:
-    """Solve by HiGHS; PuLP builds its model, but status, point and bound are HiGHS's own."""
-    backend = pulp.HiGHS(msg=False)
-    backend.createAndConfigureSolver(model.programme)
-    highs = model.programme.solverModel
-    for option, value in _highs_options(model, limits, seed).items():
-        if highs.setOptionValue(option, value) != highspy.HighsStatus.kOk:
-            raise RuntimeError(f"HiGHS refused {option} = {value}")
-    highspy.Highs.resetGlobalScheduler(True)  # an earlier solve with more threads would end this one
-    backend.buildSolverModel(model.programme)
-    backend.callSolver(model.programme)
-    status, info = highs.getModelStatus(), highs.getInfo()
-    counters = {"nodes": int(info.mip_node_count), "simplex_iterations": int(info.simplex_iteration_count)}
-    if status in (_HIGHS.kInfeasible, _HIGHS.kUnboundedOrInfeasible):  # by (4) it is not unbounded
-        return _Answer(Stopped.DONE, infeasible=True, counters=counters)
-    if status not in _STOPPED:
-        raise RuntimeError(f"HiGHS ended with {highs.modelStatusToString(status)}")
-    point = None
-    if info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible:
-        columns = highs.getSolution().col_value
-        point = np.array([columns[variable.index] for variable in model.take])
-    # PuLP hands a maximisation over negated and without its constant.
-    bound = float(model.programme.objective.constant) - info.mip_dual_bound
-    return _Answer(_STOPPED[status], False, point, bound, counters)
-
-
 def _highs_options(model: _Model, limits: Limits, seed: int) -> dict[str, Any]:
     options: dict[str, Any] = {
-        "threads": 1,
         "random_seed": seed % 2**31,
-        "mip_rel_gap": 0.0,
         "mip_abs_gap": GAP if model.whole else SMALLEST_GAP,
     }
-    if limits.time_s is not None:
-        options["time_limit"] = float(limits.time_s)
     if limits.nodes is not None:
         options["mip_max_nodes"] = min(limits.nodes, 2**31 - 1)
     return options
 
 
-def _solve_other(model: _Model, limits: Limits, solver: str) -> _Answer:
-    """Solve by another of PuLP's solvers; it says by ``sol_status`` whether the point was proved optimal."""
-    accepted = inspect.signature(type(pulp.getSolver(solver)).__init__).parameters
-    options = {"msg": False, "threads": 1, "gapRel": 0.0, "timeLimit": limits.time_s}
-    programme = model.programme
-    begin = time.perf_counter()
-    programme.solve(pulp.getSolver(solver, **{k: v for k, v in options.items() if k in accepted}))
-    in_time = limits.time_s is None or time.perf_counter() - begin < limits.time_s
-    # CBC's "integer infeasible" arrives in PuLP's other status only; after a limit that is not to be trusted.
-    if programme.status == pulp.LpStatusInfeasible and in_time:
-        return _Answer(Stopped.DONE, infeasible=True)
-    if programme.sol_status not in (pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible):
-        return _Answer(Stopped.TIME)
-    point = np.array([variable.varValue or 0.0 for variable in model.take])
-    if programme.sol_status == pulp.LpSolutionOptimal:
-        return _Answer(Stopped.DONE, False, point, float(pulp.value(programme.objective)))
-    return _Answer(Stopped.TIME, False, point)
-
-
-def _read_back(problem: IntegerMmkp, model: _Model, answer: _Answer, phases: dict[str, float]) -> Result:
+def _read_back(problem: IntegerMmkp, model: _Model, answer: Answer, phases: dict[str, float]) -> Result:
     """Return the claim; the decision counts only if it keeps the capacities in integers."""
     if answer.infeasible:
         return Result(Status.INFEASIBLE, phases=phases, counters=answer.counters)
@@ -194,9 +119,9 @@ def _read_back(problem: IntegerMmkp, model: _Model, answer: _Answer, phases: dic
     result = Result(
         Status.UNKNOWN, answer.stopped, bound=bound, bound_kind=kind, counters=answer.counters, phases=phases
     )
-    if answer.point is None:
+    if not answer.found:
         return result
-    chosen = _chosen(problem, answer.point)
+    chosen = _chosen(problem, np.array([variable.varValue or 0.0 for variable in model.take]))
     if np.any(problem.weights[chosen].sum(axis=0) > problem.capacities):
         message = "the solver's point exceeds a capacity when re-checked in integers"
         return replace(result, message=message)
@@ -234,14 +159,3 @@ def _safe_bound(model: _Model, bound: float, n_groups: int) -> tuple[float | Non
     if whole is None and Fraction(nearest) < exact:
         nearest = math.nextafter(nearest, math.inf)
     return nearest, whole
-
-
-def _available(solver: str) -> bool:
-    return solver in pulp.listSolvers(onlyAvailable=True)
-
-
-def _how_to_install(solver: str) -> str:
-    return (
-        f"PuLP's solver {solver} is not installed: install the program or Python package that it calls "
-        "(see pulp's documentation, 'How to configure a solver in PuLP'), or use solver=HiGHS"
-    )

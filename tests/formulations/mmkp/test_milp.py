@@ -180,7 +180,7 @@ def test_another_solver_agrees(seed: int) -> None:
 
 def test_solver_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A solver that PuLP knows but does not find is skipped, with how to install it."""
-    monkeypatch.setattr("formulations.mmkp.exact.milp._available", lambda solver: False)
+    monkeypatch.setattr("pulp.listSolvers", lambda onlyAvailable=False: [] if onlyAvailable else ["SCIP_CMD"])
     result = solve_milp(read_khan(own("mmkp/tiny")), limits=Limits(), solver="SCIP_CMD")
     assert (result.status, result.stopped) == (Status.SKIPPED, Stopped.UNSUPPORTED)
     assert "SCIP_CMD is not installed: install" in result.message
