@@ -25,7 +25,11 @@ class InputError(ValueError):
 
 def shown(value: object) -> str:
     """Return ``value`` as a short single-line text for an error message."""
-    text = value if isinstance(value, str) else repr(value)
+    plain = value.item() if isinstance(value, np.generic) else value
+    try:
+        text = plain if isinstance(plain, str) else repr(plain)
+    except ValueError:  # Python does not print integers of more than 4300 digits
+        text = "a number of thousands of digits"
     text = "".join(c if c.isprintable() else "?" for c in text)
     return text if len(text) <= 60 else text[:57] + "..."
 

@@ -50,15 +50,14 @@ def load(path: str | Path) -> Instance | Decision:
         With one line, ``file: field: what was found, what was expected``.
     """
     source = text.read(path)
+    if khan.is_khan(source.text):
+        return khan.read_khan(path)
     try:
         if source.text.lstrip()[:1] in ("{", "["):
-            return _from_document(parse(source.text))
-        if khan.is_khan(source.text):
-            return khan.read_khan(path)
+            return _from_document(parse(source.text, finite=False))
         raise InputError("format: found neither JSON nor a Khan MMKP file, expected a certigap file")
     except InputError as error:
-        located = str(error).startswith(str(path))
-        raise (error if located else error.within(path)) from None
+        raise error.within(source.path) from None
 
 
 def load_instance(path: str | Path) -> Instance:
@@ -95,9 +94,10 @@ def write_whole(target: Path, content: str) -> None:
         os.chmod(temporary, 0o644)
         os.replace(temporary, target)
     except OSError as error:
+        raise InputError(f"{target}: found {error.strerror or error}, expected a place to write") from None
+    finally:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
-        raise InputError(f"{target}: found {error.strerror or error}, expected a place to write") from None
 
 
 def dumps(item: Instance | Decision) -> str:
@@ -158,7 +158,7 @@ class _Fields:
 
     def finish(self) -> None:
         for key in self.left:
-            raise InputError(f"{self.at(key)}: unknown key, expected none of that name")
+            raise InputError(f"{self.at(shown(key))}: unknown key, expected none of that name")
 
 
 def _balance(fields: _Fields) -> BalanceInstance:

@@ -34,6 +34,22 @@ __all__ = ["FAMILIES", "KINDS", "Family", "families_of", "generate", "radio_time
 
 KINDS = ("balance", "handover", "slot", "mmkp")
 MAX_SIZE = 10**6
+MAX_SETTING = 1e21
+_POSITIVE = (
+    "bandwidth_up_hz",
+    "bandwidth_down_hz",
+    "bandwidth_bps",
+    "distance_min_m",
+    "slot_s",
+    "rate_per_s",
+)
+_RANGES = (
+    ("input_min", "input_max"),
+    ("output_min", "output_max"),
+    ("deadline_min_s", "deadline_max_s"),
+    ("acceptance_min", "acceptance_max"),
+    ("distance_min_m", "radius_m"),
+)
 Make = Callable[[int | None, int, Mapping[str, float]], Any]
 
 
@@ -97,13 +113,33 @@ def rounded(values: Any) -> NDArray[np.float64]:
 
 
 def settled(preset: Any, settings: Mapping[str, float]) -> Any:
-    """Return the preset with some of its fields changed, integers kept as integers."""
+    """Return the preset with some of its fields changed, integers kept as integers.
+
+    Raises
+    ------
+    InputError
+        For a value that nothing can be drawn from, or a range that ends before it begins.
+    """
     whole = {f.name for f in fields(preset) if f.type == "int"}
     changes: dict[str, Any] = {
-        key: integer(key, value, low=0, high=10**7) if key in whole else number(key, value)
+        key: integer(f"settings.{key}", value, low=0, high=10**7) if key in whole else _setting(key, value)
         for key, value in settings.items()
     }
-    return replace(preset, **changes)
+    chosen = replace(preset, **changes)
+    for low, high in _RANGES:
+        if hasattr(chosen, low) and getattr(chosen, low) > getattr(chosen, high):
+            expected = f"at least {low} = {getattr(chosen, low)}"
+            raise InputError(f"settings.{high}: found {getattr(chosen, high)}, expected {expected}")
+    return chosen
+
+
+def _setting(key: str, value: float) -> float:
+    field = f"settings.{key}"
+    if key.endswith("_dbm_hz"):
+        return number(field, value, low=-1000, high=1000)
+    if key in _POSITIVE:
+        return number(field, value, above=0, high=MAX_SETTING)
+    return number(field, value, low=0, high=MAX_SETTING)
 
 
 def _rng(seed: int) -> np.random.Generator:
@@ -125,16 +161,11 @@ def radio_times(
         snr_db = density_dbm_hz - loss_db - preset.noise_dbm_hz
         return np.log2(1.0 + 10.0 ** (snr_db / 10.0))
 
-    up = (
-        preset.bits_per_token
-        * input_tokens
-        / (preset.bandwidth_up_hz * efficiency(preset.transmit_up_dbm_hz))
-    )
-    down = (
-        preset.bits_per_token
-        * output_tokens
-        / (preset.bandwidth_down_hz * efficiency(preset.transmit_down_dbm_hz))
-    )
+    up_bps = preset.bandwidth_up_hz * efficiency(preset.transmit_up_dbm_hz)
+    down_bps = preset.bandwidth_down_hz * efficiency(preset.transmit_down_dbm_hz)
+    with np.errstate(divide="ignore", invalid="ignore"):  # no signal: the instance refuses the time
+        up = preset.bits_per_token * input_tokens / up_bps
+        down = preset.bits_per_token * output_tokens / down_bps
     return rounded(up), rounded(down)
 
 
@@ -142,9 +173,6 @@ def _balance_family(constants: str, preset_name: str) -> Make:
     def make(size: int | None, seed: int, settings: Mapping[str, float]) -> BalanceInstance:
         preset = settled(BALANCE_PRESETS[preset_name], settings)
         rng, count = _rng(seed), preset.users if size is None else size
-        for low, high in (("input_min", "input_max"), ("output_min", "output_max")):
-            if getattr(preset, low) > getattr(preset, high):
-                raise InputError(f"settings.{high}: found {getattr(preset, high)}, expected at least {low}")
         inputs = rng.integers(preset.input_min, preset.input_max + 1, count)
         outputs = rng.integers(preset.output_min, preset.output_max + 1, count)
         deadlines = rounded(rng.uniform(preset.deadline_min_s, preset.deadline_max_s, count))
@@ -203,7 +231,8 @@ def _handover_family(preset_name: str) -> Make:
 def poisson_arrivals(rng: np.random.Generator, rate_per_s: float, horizon_s: float) -> NDArray[np.float64]:
     """Return the arrival times, s, of a Poisson process before ``horizon_s``."""
     if rate_per_s <= 0 or rate_per_s * horizon_s > MAX_SIZE:
-        raise InputError(f"settings.rate_per_s: found {rate_per_s}, expected a positive rate")
+        expected = f"more than 0, and at most {MAX_SIZE} arrivals in {horizon_s} s"
+        raise InputError(f"settings.rate_per_s: found {rate_per_s}, expected {expected}")
     expected = rate_per_s * horizon_s
     gaps = rng.exponential(1.0 / rate_per_s, int(expected + 10.0 * np.sqrt(expected) + 20))
     times = np.cumsum(gaps)

@@ -126,6 +126,7 @@ class HandoverTrace:
                 f"users.arrival_s[{late[0]}]: found {found}, expected at most horizon_s = {self.horizon_s}"
             )
         object.__setattr__(self, "window_slots", _window(self.window_slots, len(self.users)))
+        _check_slots(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Rebuild through the constructor, so that arrays stay read-only after unpickling."""
@@ -171,6 +172,20 @@ def _check_link(instance: SlotInstance | HandoverTrace) -> None:
     object.__setattr__(
         instance, "bandwidth_bps", number("bandwidth_bps", instance.bandwidth_bps, above=0, high=1e21)
     )
+    if instance.capacity_bits == 0:
+        found = f"{instance.bandwidth_bps} in slots of {instance.slot_s} s"
+        raise InputError(f"bandwidth_bps: found {found}, expected a slot that carries something")
+
+
+def _check_slots(trace: HandoverTrace) -> None:
+    """Refuse more slots than a schedule can count."""
+    late = np.flatnonzero(trace.users.arrival_s >= MAX_SLOTS * trace.slot_s)
+    if late.size:
+        found = float(trace.users.arrival_s[late[0]])
+        expected = f"less than {MAX_SLOTS} slots of {trace.slot_s} s"
+        raise InputError(f"users.arrival_s[{late[0]}]: found {found}, expected {expected}")
+    if trace.window_slots is None and trace.users.cache_bits.sum() >= MAX_SLOTS * trace.capacity_bits:
+        raise InputError(f"window_slots: found None, expected a deadline or caches that fit {MAX_SLOTS} slots")
 
 
 def _window(value: object, n_users: int) -> int | NDArray[np.int64] | None:

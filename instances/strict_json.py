@@ -13,11 +13,15 @@ __all__ = ["parse"]
 
 MAX_DEPTH = 50
 MAX_NUMBER_LENGTH = 400
-_STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*+"|[][{}]', re.DOTALL)
+# An unclosed string runs to the end; if it had to close, each of its quotes would begin another search.
+_STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*+"?|[][{}]', re.DOTALL)
 
 
-def parse(text: str) -> Any:
+def parse(text: str, *, finite: bool = True) -> Any:
     """Return the value of a JSON text.
+
+    With ``finite=False`` a NaN, an infinity and a number that overflows arrive as floats, for a reader whose
+    own checks refuse them by the name of their field.
 
     Raises
     ------
@@ -30,9 +34,9 @@ def parse(text: str) -> Any:
         return json.loads(
             text,
             object_pairs_hook=_unique,
-            parse_constant=_no_constant,
-            parse_float=_finite,
-            parse_int=_short_int,
+            parse_constant=_no_constant if finite else float,
+            parse_float=_finite if finite else _bounded_float,
+            parse_int=_short_int if finite else _bounded_int,
         )
     except json.JSONDecodeError as error:
         raise InputError(f"line {error.lineno}: found malformed JSON ({error.msg}), expected JSON") from None
@@ -64,7 +68,7 @@ def _no_constant(literal: str) -> Any:
 
 
 def _finite(literal: str) -> float:
-    value = float(literal) if len(literal) <= MAX_NUMBER_LENGTH else math.inf
+    value = _bounded_float(literal)
     if not math.isfinite(value):
         raise InputError(f"number: found {shown(literal)}, expected a number that fits a double")
     return value
@@ -74,3 +78,11 @@ def _short_int(literal: str) -> int:
     if len(literal) > MAX_NUMBER_LENGTH:
         raise InputError(f"number: found {len(literal)} digits, expected at most {MAX_NUMBER_LENGTH}")
     return int(literal)
+
+
+def _bounded_float(literal: str) -> float:
+    return float(literal) if len(literal) <= MAX_NUMBER_LENGTH else math.inf
+
+
+def _bounded_int(literal: str) -> float:
+    return int(literal) if len(literal) <= MAX_NUMBER_LENGTH else math.inf

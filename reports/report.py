@@ -77,6 +77,8 @@ def _page(
     environment = _environment(anonymous)
     versions_text = ", ".join(f"{name} {version}" for name, version in environment["versions"].items())
     commit = "" if anonymous or not environment["commit"] else f" Commit {environment['commit']}."
+    if not records:
+        return "# Nothing to report\n\nThe store holds no runs; `certigap run bench` makes some.\n"
     parts = [
         "# How far from optimal are these heuristics, and what does it cost to know?\n",
         f"{len(records)} runs, {ignored} rows of older code ignored. {environment['processor']}.{commit}\n",
@@ -94,12 +96,14 @@ def _page(
 
 
 def _tables(records: Sequence[Record], judged: Sequence[Judged]) -> list[tables.Table]:
-    return [
+    made = [
         tables.claims_table(judged),
         tables.guarantee_table(records),
         tables.clairvoyant_table(records),
         tables.fig6_table(records),
+        tables.growth_table(records),
         tables.real_table(records),
         tables.mmkp_table(records),
         tables.status_table(records),
     ]
+    return [table for table in made if table.rows]

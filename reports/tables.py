@@ -11,7 +11,7 @@ import numpy as np
 from bench.jobs.job import Record
 from bench.judging.claims import Judged
 from bench.judging.measures import FIG6_FAMILY, family_minima, fastest_seconds, optima, witness_counts
-from bench.judging.statistics import Mean, mean_of
+from bench.judging.statistics import Mean, mean_of, power_law, semi_log
 from reports.figures.clairvoyant import POLICIES, shares_by_load
 from reports.figures.fig6 import throughput_by_size
 
@@ -20,6 +20,7 @@ __all__ = [
     "claims_table",
     "clairvoyant_table",
     "fig6_table",
+    "growth_table",
     "guarantee_table",
     "markdown",
     "mmkp_table",
@@ -40,9 +41,7 @@ class Table:
 
 
 def markdown(table: Table) -> str:
-    """Return the table as Markdown; an empty one says so."""
-    if not table.rows:
-        return f"### {table.title}\n\nNo records.\n"
+    """Return the table as Markdown."""
     rule = ["---:" if name in table.right else "---" for name in table.columns]
     lines = [f"### {table.title}", "", *(_line(row) for row in (table.columns, tuple(rule), *table.rows))]
     return "\n".join(lines) + "\n" + (f"\n{table.note}\n" if table.note else "")
@@ -187,6 +186,30 @@ def fig6_table(records: Sequence[Record]) -> Table:
         "one thread."
     )
     return Table("Fig. 6: running time and throughput", columns, rows, frozenset(columns), note)
+
+
+def growth_table(records: Sequence[Record]) -> Table:
+    """Return the fitted growth of each timed method: bases of exponentials, exponents of powers."""
+    exponential = [("exhaustive-naive", "3"), ("exhaustive", "2")]
+    fits = [(m, "base per user", declared, semi_log, 10, 16) for m, declared in exponential]
+    fits += [
+        ("hybrid-literal", "exponent", "≤ 6", power_law, 10, 16),
+        ("hybrid", "exponent", "–", power_law, 32, 1024),
+    ]
+    rows = []
+    for method, unit, declared, fit, low, high in fits:
+        seconds = fastest_seconds(records, method, FIG6_FAMILY)
+        sizes = [k for k in sorted(seconds) if low <= k <= high]
+        if len(sizes) < 6:
+            continue
+        result = fit(sizes, [float(np.median(seconds[k])) for k in sizes])
+        interval = f"[{result.low:.3g}, {result.high:.3g}]"
+        span = f"{sizes[0]} … {sizes[-1]}"
+        rows.append(
+            (method, span, unit, declared, f"{result.growth:.3g}", interval, f"{result.residual:.2g}")
+        )
+    columns = ("method", "K", "growth", "declared", "fitted", "95 %", "largest log residual")
+    return Table("Fig. 6: growth", columns, rows, frozenset(columns[3:]), "Fits need at least six sizes.")
 
 
 def real_table(records: Sequence[Record]) -> Table:

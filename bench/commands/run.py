@@ -15,7 +15,7 @@ from bench.commands.common import FAILED, note
 from bench.jobs.store import DEFAULT_STORE
 from instances.errors import InputError, shown
 
-__all__ = ["run_experiments", "show_record"]
+__all__ = ["keyed_runs", "missing_runs", "run_experiments", "show_record"]
 
 LINE_EVERY_S = 10.0  # without a terminal
 
@@ -42,7 +42,7 @@ def run_experiments(
     from bench.jobs.store import Store
 
     jobs = _jobs(targets, methods, seeds, time_limit, memory_limit)
-    keyed = _keyed(jobs, only)[:limit]
+    keyed = _only(keyed_runs(jobs), only)[:limit]
     timing = any(job.timing for _, job in keyed)
     workers = workers or 1
     if timing and workers > 1 and not force:
@@ -54,8 +54,7 @@ def run_experiments(
             typer.echo(f"{key[:12]}  {job.experiment}  {job.source.family}  {job.method}")
         return 0
     with Store(store_path) as store:
-        known = {} if rerun or only else store.keys()
-        pending = [(key, job) for key, job in keyed if known.get(key, "error") in ("error", "skipped")]
+        pending = keyed if rerun or only else missing_runs(keyed, store)
         note(f"{len(pending)} runs to do, {len(keyed) - len(pending)} stored already in {store_path}")
         progress = _Progress(len(pending))
         try:
@@ -95,6 +94,12 @@ def show_record(
     typer.echo(json.dumps(fields, indent=1, allow_nan=False))
     typer.echo(f"repeat: certigap run {_target(found[0])} --only {found[0].key[:16]} --store {store_path}")
     return 0
+
+
+def missing_runs(keyed: list[tuple[str, Any]], store: Any) -> list[tuple[str, Any]]:
+    """Return the runs that a store does not hold, or holds as error or skipped."""
+    known = store.keys()
+    return [(key, job) for key, job in keyed if known.get(key, "error") in ("error", "skipped")]
 
 
 def _target(record: Any) -> str:
@@ -155,15 +160,20 @@ def _file_jobs(target: Path, methods: list[str]) -> list[Any]:
     return jobs
 
 
-def _keyed(jobs: list[Any], only: str | None) -> list[tuple[str, Any]]:
+def keyed_runs(jobs: list[Any]) -> list[tuple[str, Any]]:
+    """Return the jobs with their rows' keys, each run once."""
     from bench.jobs.run import blank_record
 
     keyed: dict[str, Any] = {}
     for job in jobs:
         keyed.setdefault(blank_record(job).key, job)
+    return list(keyed.items())
+
+
+def _only(keyed: list[tuple[str, Any]], only: str | None) -> list[tuple[str, Any]]:
     if only is None:
-        return list(keyed.items())
-    found = [(key, job) for key, job in keyed.items() if key.startswith(only)]
+        return keyed
+    found = [(key, job) for key, job in keyed if key.startswith(only)]
     if len(found) != 1:
         raise InputError(
             f"--only: found {len(found)} runs for {shown(only)}, expected one (code or seeds changed?)"

@@ -19,6 +19,7 @@ class Claim:
     """One published statement and how it is measured."""
 
     id: str
+    experiment: str  # whose records decide
     paper: str
     place: str
     statement: str
@@ -64,8 +65,9 @@ def published_claims() -> list[Claim]:
 
 
 def judge_all(records: Sequence[Record]) -> list[Judged]:
-    """Return every published claim judged by the records."""
-    return [judge(claim, records) for claim in published_claims()]
+    """Return the published claims judged by the records, those with records of their experiment."""
+    at_hand = {r.experiment for r in records}
+    return [judge(claim, records) for claim in published_claims() if claim.experiment in at_hand]
 
 
 def judge(claim: Claim, records: Sequence[Record]) -> Judged:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from instances.balance import BalanceInstance, BalanceUsers, Server
 from instances.decimals import as_decimal
-from instances.errors import InputError, shown
-from instances.generate import radio_times, rounded
+from instances.errors import InputError, integer, shown
+from instances.generate import MAX_SIZE, radio_times, rounded
 from instances.handover import HandoverTrace, HandoverUsers
 from instances.importers.azure import read_azure
 from instances.importers.khan import read_khan
@@ -79,7 +79,8 @@ def balance_from_csv(
     constants: str = "calibrated",
 ) -> BalanceInstance:
     """Return BALANCE users of an own CSV file, the first ``users`` of them; absent columns are drawn."""
-    columns = {key: values[:users] for key, values in read_balance_csv(path).items()}
+    count = _count(users)
+    columns = {key: values[:count] for key, values in read_balance_csv(path).items()}
     return _balance(columns, f"csv {path.name}", path, seed, preset, constants)
 
 
@@ -87,11 +88,11 @@ def handover_from_csv(
     path: Path, *, seed: int = 0, users: int | None = None, preset: str = "importance"
 ) -> HandoverTrace:
     """Return a trace with arrivals and context lengths of an own CSV file, the first ``users`` of them."""
-    columns = {key: values[:users] for key, values in read_handover_csv(path).items()}
+    count = _count(users)
+    columns = {key: values[:count] for key, values in read_handover_csv(path).items()}
     chosen = _preset(HANDOVER_PRESETS, preset)
-    return _trace(
-        chosen, columns["arrival_s"], columns["context_tokens"], f"csv {path.name}", path, seed, preset
-    )
+    source = f"csv {path.name}, utilities interpolated"
+    return _trace(chosen, columns["arrival_s"], columns["context_tokens"], source, path, seed, preset)
 
 
 def handover_from_ucc5g(
@@ -116,8 +117,10 @@ def handover_from_ucc5g(
     if horizon_s is not None:
         chosen = replace(chosen, horizon_s=horizon_s)
     events = read_handover_events(path)
-    arrivals = superpose(events, rate_per_s=chosen.rate_per_s, horizon_s=chosen.horizon_s, seed=seed)[:users]
-    trace = read_azure(requests) if requests.suffix == ".csv" else read_mooncake(requests)
+    arrivals = superpose(events, rate_per_s=chosen.rate_per_s, horizon_s=chosen.horizon_s, seed=seed)
+    arrivals = arrivals[: _count(users)]
+    is_json = read(requests).text.lstrip().startswith("{")
+    trace = read_mooncake(requests) if is_json else read_azure(requests)
     lengths = trace.prompt_tokens[(trace.prompt_tokens >= 1024) & (trace.prompt_tokens <= 16384)]
     if not len(lengths):
         raise InputError(f"{requests}: found no prompt of 1024 to 16384 tokens, expected at least one")
@@ -144,6 +147,7 @@ def _balance(
 ) -> BalanceInstance:
     chosen: BalancePreset = _preset(BALANCE_PRESETS, preset)
     llm, slm = _preset(BALANCE_CONSTANTS, constants)
+    seed = integer("seed", seed, low=0, high=2**53)
     inputs, outputs = columns["input_tokens"], columns["output_tokens"]
     rng = np.random.Generator(np.random.PCG64([seed, 3]))
     upload, download = radio_times(chosen, inputs, outputs, seed)
@@ -203,6 +207,10 @@ def _trace(
         users,
         Origin(source, read(path).sha256, seed, preset_name),
     )
+
+
+def _count(users: int | None) -> int | None:
+    return None if users is None else integer("users", users, low=0, high=MAX_SIZE)
 
 
 def _preset(known: dict[str, Any], name: str) -> Any:
