@@ -5,15 +5,31 @@ To add a method, write one file under ``formulations`` and one entry here.
 
 from __future__ import annotations
 
+import hashlib
 import importlib
+import importlib.util
 import inspect
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from instances.errors import InputError, shown
 
-__all__ = ["METHODS", "PROBLEMS", "Method", "Problem", "check_options", "find", "methods_of", "resolve"]
+__all__ = [
+    "METHODS",
+    "PROBLEMS",
+    "Method",
+    "Problem",
+    "check_options",
+    "find",
+    "methods_of",
+    "resolve",
+    "source_digest",
+]
 
 
 @dataclass(frozen=True)
@@ -98,23 +114,59 @@ def methods_of(problem: str) -> list[Method]:
 
 
 def find(problem: str, name: str) -> Method:
-    """Return a method by problem and name.
+    """Return a method by problem and name; ``file.py:function`` or ``module:function`` is a user's own.
 
     Raises
     ------
     InputError
         With the names that exist.
     """
+    if ":" in name:
+        return Method(name, problem, "heuristic", "not stated", name, name.rpartition(":")[2])
     if (problem, name) not in METHODS:
         names = ", ".join(method.name for method in methods_of(problem))
         raise InputError(f"method: found {shown(name)}, expected one of {names} for {problem}")
     return METHODS[problem, name]
 
 
+@cache
 def resolve(dotted: str) -> Callable[..., Any]:
-    """Return the function of a dotted name ``module:function``."""
-    module, _, function = dotted.partition(":")
-    return getattr(importlib.import_module(module), function)  # type: ignore[no-any-return]
+    """Return the function of a name ``module:function`` or ``file.py:function``.
+
+    Raises
+    ------
+    InputError
+        When there is no such file, module or function.
+    """
+    place, _, function = dotted.rpartition(":")
+    try:
+        module = _load_file(Path(place)) if place.endswith(".py") else importlib.import_module(place)
+    except (ImportError, OSError, SyntaxError) as error:
+        raise InputError(f"{place}: found {type(error).__name__} ({error}), expected a module") from error
+    if not callable(getattr(module, function, None)):
+        raise InputError(f"{place}: found no function {shown(function)}, expected one")
+    return getattr(module, function)  # type: ignore[no-any-return]
+
+
+def _load_file(path: Path) -> ModuleType:
+    """Import a user's file under a name of its own."""
+    name = f"certigap_method_{hashlib.sha256(str(path.absolute()).encode()).hexdigest()[:12]}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"no module in {path}")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def source_digest(name: str) -> str:
+    """Return a digest of the file that a user's own method is in, empty for a registered one."""
+    place = name.rpartition(":")[0]
+    if not place:
+        return ""
+    path = Path(place) if place.endswith(".py") else Path(inspect.getsourcefile(resolve(name)) or "")
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.is_file() else ""
 
 
 def check_options(method: Method, options: dict[str, Any]) -> None:

@@ -155,6 +155,7 @@ def _file_jobs(target: Path, methods: list[str]) -> list[Any]:
     for path in paths:
         problem = problem_of(load_instance(path))
         names = [method.name for method in methods_of(problem) if not methods or method.name in methods]
+        names += [name for name in methods if ":" in name]
         source = FromFile(str(path.absolute()))
         jobs += [Job("files", problem, source, name) for name in names]
     return jobs

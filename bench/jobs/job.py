@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from bench.jobs.sources import Source
+from bench.registry import source_digest
 from formulations.kernel_cache import method_version
 from formulations.result import Limits
 
-__all__ = ["Job", "Record", "parameters_of"]
+__all__ = ["Job", "Record", "parameters_of", "version_of"]
 
 
 @dataclass(frozen=True)
@@ -35,13 +36,19 @@ class Job:
             instance_sha256,
             self.problem,
             self.method,
-            method_version(),
+            version_of(self.method),
             parameters_of(self.options),
             json.dumps(vars(self.limits), sort_keys=True),
             self.seed,
             self.repetition,
         ]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def version_of(method: str) -> str:
+    """Return the digest of the code that a method runs, with the own file of a user's method."""
+    own = source_digest(method)
+    return f"{method_version()}+{own}" if own else method_version()
 
 
 def parameters_of(options: tuple[tuple[str, Any], ...]) -> str:

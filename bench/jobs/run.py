@@ -15,11 +15,10 @@ from functools import cache
 
 from bench.jobs.environment import git_commit
 from bench.jobs.isolate import memory_limit
-from bench.jobs.job import Job, Record, parameters_of
+from bench.jobs.job import Job, Record, parameters_of, version_of
 from bench.jobs.sources import MissingDataError, build, source_as_dict
 from bench.registry import PROBLEMS, check_options, find, resolve
 from formulations.evaluation import Evaluation
-from formulations.kernel_cache import method_version
 from formulations.result import BoundKind, Limits, Result, Status, Stopped
 from instances.errors import InputError
 from instances.files import Instance, document_of
@@ -102,7 +101,7 @@ def blank_record(job: Job) -> Record:
         size=size,
         seed=source_seed,
         method=job.method,
-        method_version=method_version(),
+        method_version=version_of(job.method),
         parameters=parameters_of(job.options),
         repetition=job.repetition,
         time_limit_s=job.limits.time_s,

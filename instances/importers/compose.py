@@ -92,7 +92,10 @@ def handover_from_csv(
     columns = {key: values[:count] for key, values in read_handover_csv(path).items()}
     chosen = _preset(HANDOVER_PRESETS, preset)
     source = f"csv {path.name}, utilities interpolated"
-    return _trace(chosen, columns["arrival_s"], columns["context_tokens"], source, path, seed, preset)
+    try:
+        return _trace(chosen, columns["arrival_s"], columns["context_tokens"], source, path, seed, preset)
+    except InputError as error:
+        raise error.within(path) from None
 
 
 def handover_from_ucc5g(
@@ -146,7 +149,7 @@ def _balance(
     columns: dict[str, NDArray[Any]], source: str, path: Path, seed: int, preset: str, constants: str
 ) -> BalanceInstance:
     chosen: BalancePreset = _preset(BALANCE_PRESETS, preset)
-    llm, slm = _preset(BALANCE_CONSTANTS, constants)
+    llm, slm = _preset(BALANCE_CONSTANTS, constants, "constants")
     seed = integer("seed", seed, low=0, high=2**53)
     inputs, outputs = columns["input_tokens"], columns["output_tokens"]
     rng = np.random.Generator(np.random.PCG64([seed, 3]))
@@ -213,9 +216,9 @@ def _count(users: int | None) -> int | None:
     return None if users is None else integer("users", users, low=0, high=MAX_SIZE)
 
 
-def _preset(known: dict[str, Any], name: str) -> Any:
+def _preset(known: dict[str, Any], name: str, field: str = "preset") -> Any:
     if name not in known:
-        raise InputError(f"preset: found {shown(name)}, expected one of {', '.join(known)}")
+        raise InputError(f"{field}: found {shown(name)}, expected one of {', '.join(known)}")
     return known[name]
 
 

@@ -32,7 +32,7 @@ def served(result: Result) -> int:
 
 
 def assert_checked(instance: BalanceInstance, result: Result) -> None:
-    """The checker accepts the decision and finds the claimed value."""
+    """Assert that the checker accepts the decision and finds the claimed value."""
     verdict = evaluate_balance(instance, result.decision)
     assert verdict.feasible, verdict.message
     assert verdict.objective == result.objective
@@ -104,7 +104,7 @@ def test_exact_methods_agree(counted: Callable[[int], int]) -> None:
 
 
 def test_guarantees_hold(counted: Callable[[int], int]) -> None:
-    """Own memory serves at least half of the optimum and either single mode, padded memory at least a third."""
+    """Own memory serves half of the optimum and either single mode, padded memory a third of the optimum."""
     for instance in random_instances(counted(3000), 7):
         optimum = solve_exhaustive(instance, limits=NO_LIMITS)
         if optimum.status is Status.INFEASIBLE:

@@ -1,0 +1,105 @@
+"""Methods that misbehave, each in one way; the registry gets them in tests only."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+import numpy as np
+
+from formulations.balance.heuristics.hybrid import solve_hybrid_own
+from formulations.result import BoundKind, Limits, Result, Status
+from instances.balance import BalanceInstance
+from instances.decisions import Allocation, Assignment
+
+
+def honest(instance: BalanceInstance, *, limits: Limits, seed: int = 0) -> Result:
+    """Serve nobody, and say so."""
+    return Result(Status.FEASIBLE, decision=Assignment(("none",) * instance.n_users, 1.0), objective=0.0)
+
+
+def boasts(instance: BalanceInstance, *, limits: Limits, seed: int = 0) -> Result:
+    """Claim one user more than are served."""
+    true = solve_hybrid_own(instance, limits=limits)
+    return Result(Status.FEASIBLE, decision=true.decision, objective=(true.objective or 0.0) + 1)
+
+
+def serves_everybody(instance: BalanceInstance, *, limits: Limits, seed: int = 0) -> Result:
+    """Return an infeasible decision."""
+    count = instance.n_users
+    return Result(Status.FEASIBLE, decision=Assignment(("ad",) * count, 1.0), objective=float(count))
+
+
+def claims_optimality(instance: BalanceInstance, *, limits: Limits, seed: int = 0) -> Result:
+    """Call optimal what a bound of its own leaves open."""
+    nobody = Assignment(("none",) * instance.n_users, 1.0)
+    return Result(Status.OPTIMAL, decision=nobody, objective=0.0, bound=3.0, bound_kind=BoundKind.TREE)
+
+
+def proves_nothing(instance: BalanceInstance, *, limits: Limits, seed: int = 0) -> Result:
+    """Call optimal what no bound supports."""
+    nobody = Assignment(("none",) * instance.n_users, 1.0)
+    return Result(Status.OPTIMAL, decision=nobody, objective=0.0)
+
+
+def counts_nan(instance: BalanceInstance, *, limits: Limits, seed: int = 0) -> Result:
+    """Claim not a number."""
+    nobody = Assignment(("none",) * instance.n_users, 1.0)
+    return Result(Status.FEASIBLE, decision=nobody, objective=float("nan"))
+
+
+def forgets_decision(instance: BalanceInstance, *, limits: Limits, seed: int = 0) -> Result:
+    """Claim a value without a decision."""
+    return Result(Status.FEASIBLE, objective=2.0)
+
+
+def bounds_too_low(instance: BalanceInstance, *, limits: Limits, seed: int = 0) -> Result:
+    """Bound the optimum below the own decision's value."""
+    true = solve_hybrid_own(instance, limits=limits)
+    return Result(
+        Status.FEASIBLE,
+        decision=true.decision,
+        objective=true.objective,
+        bound=0.5,
+        bound_kind=BoundKind.TREE,
+    )
+
+
+def solves_another(instance: BalanceInstance, *, limits: Limits, seed: int = 0) -> Result:
+    """Return the decision of a smaller instance."""
+    return Result(Status.FEASIBLE, decision=Assignment(("none",), 1.0), objective=0.0)
+
+
+def wrong_kind(instance: BalanceInstance, *, limits: Limits, seed: int = 0) -> Result:
+    """Return a decision of another problem."""
+    return Result(Status.FEASIBLE, decision=Allocation(np.array([0.5])), objective=0.5)
+
+
+def raises(instance: BalanceInstance, *, limits: Limits, seed: int = 0) -> Result:
+    """Fail on any but the tiny warm-up instance."""
+    if instance.n_users > 3:
+        raise ZeroDivisionError("nothing to divide by")
+    return honest(instance, limits=limits)
+
+
+def dies(instance: BalanceInstance, *, limits: Limits, seed: int = 0) -> Result:
+    """End the process on any but the tiny warm-up instance."""
+    if instance.n_users > 3:
+        os._exit(7)
+    return honest(instance, limits=limits)
+
+
+def sleeps(instance: BalanceInstance, *, limits: Limits, seed: int = 0) -> Result:
+    """Take a minute on any but the tiny warm-up instance."""
+    if instance.n_users > 3:
+        time.sleep(60)
+    return honest(instance, limits=limits)
+
+
+def eats_memory(instance: BalanceInstance, *, limits: Limits, seed: int = 0) -> Result:
+    """Allocate 4 GB on any but the tiny warm-up instance."""
+    kept: list[Any] = []
+    if instance.n_users > 3:
+        kept = [np.ones(2**26) for _ in range(8)]
+    return honest(instance, limits=limits, seed=len(kept))

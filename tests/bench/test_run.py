@@ -1,0 +1,115 @@
+"""One run: claims are compared with their re-evaluation, and failures become rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bench.jobs.executors import run_all
+from bench.jobs.job import Job
+from bench.jobs.run import run_job
+from bench.jobs.sources import FromPublicData, Generated
+from bench.registry import METHODS
+from formulations.result import Limits
+
+SAMPLES = "tests.bench.sample_methods:"
+
+
+def job(method: str, users: int = 6, **fields: object) -> Job:
+    """Return a job of a registered method or of one of the samples on a small instance."""
+    name = method if ("balance", method) in METHODS else SAMPLES + method
+    return Job("test", "balance", Generated("physical-fig4", users, 0), name, **fields)
+
+
+def test_honest_claim_is_kept() -> None:
+    """A claim that holds is stored beside the checker's value, with its times."""
+    record = run_job(job("exhaustive"))
+    assert (record.status, record.stopped) == ("optimal", "done")
+    assert record.objective == record.checked_objective == record.bound
+    assert (record.gap, record.feasible, record.violation) == (0.0, True, 0.0)
+    assert record.solve_s is not None
+    assert record.check_s is not None
+    assert record.extra["decision"]["format"] == "certigap/assignment"
+
+
+@pytest.mark.parametrize(
+    ("method", "message"),
+    [
+        ("boasts", "claimed 6.0, re-evaluated 5.0"),
+        ("serves_everybody", "the decision is infeasible: deadline: user"),
+        ("claims_optimality", "status optimal, but the bound 3.0 leaves a gap to 0.0"),
+        ("proves_nothing", "status optimal without a bound"),
+        ("counts_nan", "objective nan is no finite number"),
+        ("forgets_decision", "status feasible without a decision"),
+        ("bounds_too_low", "bound 0.5 is below the decision's 5.0"),
+        ("solves_another", "the decision is infeasible: mode: found 1 entries, expected 6"),
+    ],
+)
+def test_lie_is_caught(method: str, message: str) -> None:
+    """A claim that does not hold makes the row inconsistent, and the row says why."""
+    record = run_job(job(method))
+    assert (record.status, record.stopped) == ("inconsistent", "lie")
+    assert message in record.message
+
+
+def test_exception_becomes_a_row() -> None:
+    """An exception in a method is an error row with its type and text, and an empty objective."""
+    record = run_job(job("raises"))
+    assert (record.status, record.stopped, record.objective) == ("error", "crash", None)
+    assert record.message == "ZeroDivisionError: nothing to divide by"
+
+
+def test_decision_of_another_kind_becomes_a_row() -> None:
+    """A decision that the checker cannot read is an error row."""
+    assert run_job(job("wrong_kind")).status == "error"
+
+
+def test_missing_public_data_is_skipped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Without the public files a run is skipped, with the reason."""
+    source = FromPublicData("azure", ("traces/none.csv",), "balance_from_azure")
+    monkeypatch.delenv("CERTIGAP_DATA", raising=False)
+    record = run_job(Job("test", "balance", source, "hybrid"))
+    assert (record.status, record.stopped) == ("skipped", "missing_data")
+    assert record.message == "CERTIGAP_DATA is not set"
+    monkeypatch.setenv("CERTIGAP_DATA", str(tmp_path))
+    assert run_job(Job("test", "balance", source, "hybrid")).message == "none.csv is not in $CERTIGAP_DATA"
+
+
+def test_unknown_option_is_skipped() -> None:
+    """An option that a method does not take is refused by name."""
+    record = run_job(job("hybrid", options=(("speed", 3),)))
+    assert (record.status, record.stopped) == ("skipped", "unsupported")
+    assert "set.speed: unknown for hybrid" in record.message
+
+
+def test_bad_worker_does_not_stop_the_others() -> None:
+    """A crash, a hang and a hog become rows; the runs after them go on."""
+    jobs = [
+        job("hybrid"),
+        job("dies"),
+        job("sleeps", limits=Limits(time_s=0.5)),
+        job("eats_memory", limits=Limits(memory_mb=500)),
+        job("hybrid-own"),
+    ]
+    records = {r.method.removeprefix(SAMPLES): r for r in run_all(jobs, "processes", 2)}
+    assert (records["dies"].status, records["dies"].stopped) == ("error", "crash")
+    assert "exit code 7" in records["dies"].message
+    assert (records["sleeps"].status, records["sleeps"].stopped) == ("unknown", "time")
+    assert (records["eats_memory"].status, records["eats_memory"].stopped) == ("unknown", "memory")
+    assert records["hybrid"].status == records["hybrid-own"].status == "feasible"
+
+
+def test_executors_give_the_same_records() -> None:
+    """The same jobs give the same rows in this process and in one or two others, times apart."""
+    jobs = [job(method, users) for users in (4, 6) for method in ("hybrid", "exhaustive", "milp")]
+    serial = content(run_all(jobs, "serial"))
+    assert content(run_all(jobs, "processes", 1)) == serial
+    assert content(run_all(jobs, "processes", 2)) == serial
+
+
+def content(records: object) -> list[tuple[object, ...]]:
+    """Return what must not depend on the executor."""
+    keep = ("key", "status", "stopped", "objective", "checked_objective", "bound", "gap", "instance_sha256")
+    rows = [(*(getattr(r, k) for k in keep), r.extra["counters"], r.extra["decision"]) for r in records]
+    return sorted(rows, key=lambda row: row[0])

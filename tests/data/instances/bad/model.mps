@@ -1,0 +1,4 @@
+NAME          lp
+ROWS
+ N  COST
+ENDATA
