@@ -231,8 +231,8 @@ def _handover_family(preset_name: str) -> Make:
 def poisson_arrivals(rng: np.random.Generator, rate_per_s: float, horizon_s: float) -> NDArray[np.float64]:
     """Return the arrival times, s, of a Poisson process before ``horizon_s``."""
     if rate_per_s <= 0 or rate_per_s * horizon_s > MAX_SIZE:
-        expected = f"more than 0, and at most {MAX_SIZE} arrivals in {horizon_s} s"
-        raise InputError(f"settings.rate_per_s: found {rate_per_s}, expected {expected}")
+        limit = f"more than 0, and at most {MAX_SIZE} arrivals in {horizon_s} s"
+        raise InputError(f"settings.rate_per_s: found {rate_per_s}, expected {limit}")
     expected = rate_per_s * horizon_s
     gaps = rng.exponential(1.0 / rate_per_s, int(expected + 10.0 * np.sqrt(expected) + 20))
     times = np.cumsum(gaps)

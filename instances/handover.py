@@ -185,7 +185,9 @@ def _check_slots(trace: HandoverTrace) -> None:
         expected = f"less than {MAX_SLOTS} slots of {trace.slot_s} s"
         raise InputError(f"users.arrival_s[{late[0]}]: found {found}, expected {expected}")
     if trace.window_slots is None and trace.users.cache_bits.sum() >= MAX_SLOTS * trace.capacity_bits:
-        raise InputError(f"window_slots: found None, expected a deadline or caches that fit {MAX_SLOTS} slots")
+        raise InputError(
+            f"window_slots: found None, expected a deadline or caches that fit {MAX_SLOTS} slots"
+        )
 
 
 def _window(value: object, n_users: int) -> int | NDArray[np.int64] | None:

@@ -17,7 +17,15 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-__all__ = ["COLUMN_INCHES", "METHOD_STYLES", "MethodStyle", "new_figure", "save_figure", "style_of"]
+__all__ = [
+    "COLUMN_INCHES",
+    "METHOD_STYLES",
+    "MethodStyle",
+    "discard",
+    "new_figure",
+    "save_figure",
+    "style_of",
+]
 
 COLUMN_INCHES = (3.5, 2.5)  # one column of a two-column paper
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PURPLE, GREY = (
@@ -87,6 +95,12 @@ def style_of(method: str) -> MethodStyle:
 def new_figure() -> tuple[Figure, Axes]:
     """Return a figure of one column's width and its axes."""
     return plt.subplots(figsize=COLUMN_INCHES)
+
+
+def discard(figure: Figure) -> list[Path]:
+    """Close a figure for which there are no records; return no paths."""
+    plt.close(figure)
+    return []
 
 
 def save_figure(figure: Figure, folder: Path, name: str) -> list[Path]:

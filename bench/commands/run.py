@@ -38,9 +38,11 @@ def run_experiments(
     dry_run: bool = typer.Option(False, "--dry-run", help="List the runs and stop."),
 ) -> int:
     """Run experiments, or methods on a folder of instances; what is stored already is not run again."""
-    from bench.jobs.executors import run_all
+    from bench.jobs.executors import EXECUTORS, run_all
     from bench.jobs.store import Store
 
+    if executor not in EXECUTORS:
+        raise InputError(f"--executor: found {shown(executor)}, expected one of {', '.join(EXECUTORS)}")
     jobs = _jobs(targets, methods, seeds, time_limit, memory_limit)
     keyed = _only(keyed_runs(jobs), only)[:limit]
     timing = any(job.timing for _, job in keyed)

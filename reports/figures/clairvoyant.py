@@ -12,7 +12,7 @@ from bench.jobs.job import Record
 from bench.judging.measures import load_of
 from bench.judging.statistics import Mean, mean_of
 from bench.registry import METHODS
-from reports.style import new_figure, save_figure, style_of
+from reports.style import discard, new_figure, save_figure, style_of
 
 __all__ = ["POLICIES", "draw", "shares_by_load"]
 
@@ -56,6 +56,8 @@ def draw(records: Sequence[Record], folder: Path) -> list[Path]:
         list(PUBLISHED), list(PUBLISHED.values()), "*", color="#D55E00", markerfacecolor="white",
         markersize=8, zorder=5, label="Water-filling, published",
     )  # fmt: skip
+    if not drawn:
+        return discard(figure)
     axes.set(xlabel="Handover rate $\\rho$ (users/s)", ylabel="Share of the clairvoyant bound (%)")
     figure.legend(loc="outside upper center", ncols=2, frameon=False)
-    return save_figure(figure, folder, "clairvoyant") if drawn else []
+    return save_figure(figure, folder, "clairvoyant")

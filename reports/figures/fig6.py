@@ -12,7 +12,7 @@ from bench.jobs.job import Record
 from bench.judging.measures import FIG6_FAMILY, fastest_seconds
 from bench.judging.statistics import Mean, mean_of
 from bench.registry import METHODS
-from reports.style import new_figure, save_figure, style_of
+from reports.style import discard, new_figure, save_figure, style_of
 
 __all__ = ["draw", "throughput_by_size"]
 
@@ -43,10 +43,12 @@ def _draw_times(records: Sequence[Record], folder: Path) -> list[Path]:
             sizes, middle, spread.T, color=style.colour, marker=style.marker, linestyle=style.dash,
             capsize=2, label=METHODS["balance", method].label,
         )  # fmt: skip
+    if not drawn:
+        return discard(figure)
     axes.set(yscale="log", xlabel="Number of users $K$", ylabel="Running time (s)")
     axes.set_xticks(range(10, LARGEST + 1))
     figure.legend(loc="outside upper center", ncols=2, frameon=False)
-    return save_figure(figure, folder, "fig6a") if drawn else []
+    return save_figure(figure, folder, "fig6a")
 
 
 def throughput_by_size(records: Sequence[Record], method: str, family: str) -> dict[int, Mean]:
@@ -74,7 +76,9 @@ def _draw_throughput(records: Sequence[Record], folder: Path) -> list[Path]:
             np.array(list(means)) + shift, middle, spread.T, color=style.colour, marker=style.marker,
             linestyle=style.dash, capsize=2, label=METHODS["balance", method].label,
         )  # fmt: skip
+    if not drawn:
+        return discard(figure)
     axes.set(ylim=(0, 1), xlabel="Number of users $K$", ylabel="Users served / $K$")
     axes.set_xticks(range(10, LARGEST + 1))
     figure.legend(loc="outside upper center", ncols=2, frameon=False)
-    return save_figure(figure, folder, "fig6b") if drawn else []
+    return save_figure(figure, folder, "fig6b")

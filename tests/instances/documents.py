@@ -47,9 +47,9 @@ def write(folder: Path, document: object) -> Path:
     return path
 
 
-def assert_refused(path: Path, message: str) -> None:
-    """Check that a file is refused in one line that begins with its path and goes on with ``message``."""
-    with pytest.raises(InputError, match=rf"^{re.escape(f'{path}: {message}')}[^\n]*\Z"):
+def assert_refused(path: Path, message: str, line: str = "") -> None:
+    """Check that a file is refused in one line: its path, ``:line`` if one is given, and ``message``."""
+    with pytest.raises(InputError, match=rf"^{re.escape(f'{path}{line}: {message}')}[^\n]*\Z"):
         load(path)
 
 

@@ -36,9 +36,9 @@ def test_within() -> None:
         ([1, "a"], "[1, 'a']"),
         (np.float64(0.7), "0.7"),
         (np.int64(3), "3"),
-        (10**5000, "a number of thousands of digits"),
+        pytest.param(10**5000, "a number of thousands of digits", id="endless"),
         ([10**5000], "a number of thousands of digits"),
-        ("\ud800", "?"),
+        pytest.param("\ud800", "?", id="surrogate"),
     ],
 )
 def test_shown(value: object, text: str) -> None:
@@ -63,8 +63,10 @@ def test_number_is_a_float(value: Any) -> None:
         (1j, {}, "^x: found 1j, expected a number$"),
         (math.nan, {}, "^x: found nan, expected a finite number$"),
         (-math.inf, {}, "^x: found -inf, expected a finite number$"),
-        (10**400, {}, r"^x: found 10+\.\.\., expected a finite number$"),
-        (10**5000, {}, "^x: found a number of thousands of digits, expected a finite number$"),
+        pytest.param(10**400, {}, r"^x: found 10+\.\.\., expected a finite number$", id="long"),
+        pytest.param(
+            10**5000, {}, "^x: found a number of thousands of digits, expected a fini", id="endless"
+        ),
         (-1, {"low": 0}, "^x: found -1, expected at least 0$"),
         (3, {"high": 2}, "^x: found 3, expected at most 2$"),
         (np.float64(3), {"low": 0, "high": 2}, r"^x: found 3\.0, expected 0 to 2$"),
@@ -88,7 +90,7 @@ def test_integer_takes_whole_floats() -> None:
         (3.5, r"^x: found 3\.5, expected an integer$"),
         (False, "^x: found False, expected a number$"),
         (10, "^x: found 10, expected 0 to 9$"),
-        (10**5000, "^x: found a number of thousands of digits, expected a finite number$"),
+        pytest.param(10**5000, "^x: found a number of thousands of digits, expected a fini", id="endless"),
     ],
 )
 def test_integer_refuses(value: object, message: str) -> None:
@@ -158,7 +160,11 @@ def test_frozen_array_may_be_empty(whole: bool) -> None:
         (np.array([math.nan]), {"low": 0, "high": 1, "whole": True}, r"^x\[0\]: found nan, expected a fin"),
         (np.array([math.inf]), {"low": 0, "high": 1, "whole": True}, r"^x\[0\]: found inf, expected a fin"),
         (np.array([1e300]), {"low": 0, "high": 1, "whole": True}, r"^x\[0\]: found 1e\+300, expected 0 to 1"),
-        (np.array([2**64 - 1], dtype=np.uint64), {"low": 0, "high": 1, "whole": True}, r"^x\[0\]: found 1844"),
+        (
+            np.array([2**64 - 1], dtype=np.uint64),
+            {"low": 0, "high": 1, "whole": True},
+            r"^x\[0\]: found 1844",
+        ),
         ([0, 2], {"low": 0, "high": 1}, r"^x\[1\]: found 2, expected 0 to 1$"),
         (np.array([0.5]), {"low": 0, "high": 1, "whole": True}, r"^x\[0\]: found 0\.5, expected an integer$"),
         (np.array([1.0, 0.0]), {"above": 0}, r"^x\[1\]: found 0\.0, expected more than 0$"),
@@ -173,7 +179,7 @@ def test_frozen_array_refuses(values: Any, limits: dict[str, Any], message: str)
 
 def test_matching_lengths() -> None:
     """The first array of another length is named."""
-    with pytest.raises(InputError, match="^b: found 1 entries, expected 2 as in a$"):
+    with pytest.raises(InputError, match=r"^b: found 1 entries, expected 2 as in a$"):
         matching_lengths({"a": np.zeros(2), "b": np.zeros(1)})
 
 

@@ -1,0 +1,5 @@
+"""``python -m bench`` is ``certigap``."""
+
+from bench.cli import main
+
+main()

@@ -1,0 +1,130 @@
+"""Statistics and verdicts: against scipy, hand-computed values, and records made for the purpose."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bench.judging.agreement import disagreements
+from bench.judging.claims import Claim, judge, judge_all, published_claims, verdict
+from bench.judging.measures import MEASURES, Measurement, NotTestableError
+from bench.judging.statistics import mean_of, power_law, semi_log
+from tests.bench.sample_records import record
+
+
+def test_mean_has_the_student_interval() -> None:
+    """The interval equals scipy's Student interval."""
+    values = np.random.Generator(np.random.PCG64(1)).normal(5, 2, 12)
+    mean = mean_of(values)
+    expected = stats.t.interval(0.95, 11, loc=values.mean(), scale=stats.sem(values))
+    assert (mean.low, mean.high) == pytest.approx(expected)
+    assert (mean.value, mean.n) == (pytest.approx(values.mean()), 12)
+
+
+def test_one_value_has_no_interval() -> None:
+    """One value, and equal values, have no width."""
+    assert mean_of([3.0]).low == mean_of([3.0]).high == 3.0
+    assert mean_of([2.0, 2.0]).high == 2.0
+
+
+def test_growth_of_exact_laws_is_found() -> None:
+    """A power law gives its exponent, an exponential its base, without residual."""
+    sizes = [10, 20, 40, 80, 160, 320]
+    power = power_law(sizes, [3e-6 * k**1.4 for k in sizes])
+    assert (power.growth, power.residual) == (pytest.approx(1.4), pytest.approx(0, abs=1e-12))
+    exponential = semi_log(range(10, 17), [1e-9 * 3.0**k for k in range(10, 17)])
+    assert exponential.growth == pytest.approx(3.0)
+    assert exponential.low <= 3.0 + 1e-9
+    with pytest.raises(ValueError, match="at least three points"):
+        power_law([1, 2], [1, 2])
+
+
+def claim(kind: str, value: float, **fields: float) -> Claim:
+    """Return a claim for the verdicts' tests."""
+    return Claim("x", "e", "p", "here", "so", kind, value, "%", ("mean_accuracy", 4), **fields)
+
+
+@pytest.mark.parametrize(
+    ("published", "low", "high", "expected"),
+    [
+        (93.7, 93.5, 93.8, "reproduced"),
+        (93.7, 93.74, 93.9, "reproduced"),  # within half the last printed digit
+        (93.7, 93.9, 94.1, "close"),
+        (93.7, 95.0, 95.4, "contradicted"),
+        (93.7, 92.0, 92.4, "contradicted"),
+    ],
+)
+def test_verdict_on_a_value(published: float, low: float, high: float, expected: str) -> None:
+    """A value is reproduced in the widened interval, close within the tolerance, else contradicted."""
+    measured = Measurement((low + high) / 2, low, high, 10, 10, "sampled")
+    assert verdict(claim("value", published, digit=0.1, tolerance=1.0), measured) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "low", "high", "expected"),
+    [
+        ("at_least", 0.5, 0.5, "holds"),
+        ("at_least", 1 / 3, 1 / 3, "contradicted"),
+        ("at_least", 0.45, 0.55, "holds"),
+        ("at_most", 0.45, 0.55, "holds"),
+        ("at_most", 0.51, 0.6, "contradicted"),
+    ],
+)
+def test_verdict_on_an_inequality(kind: str, low: float, high: float, expected: str) -> None:
+    """An inequality is contradicted only by the whole interval."""
+    measured = Measurement((low + high) / 2, low, high, 10, 10, "sampled")
+    assert verdict(claim(kind, 0.5), measured) == expected
+
+
+def test_published_claims_are_complete() -> None:
+    """Every published claim has a measure that exists, a known kind, and an id of its own."""
+    claims = published_claims()
+    assert len({c.id for c in claims}) == len(claims)
+    for c in claims:
+        assert c.kind in ("value", "at_least", "at_most")
+        assert c.measure[0] in MEASURES
+        assert c.kind != "value" or c.tolerance > 0
+
+
+def test_smallest_ratio_names_its_witness() -> None:
+    """The measure of the ½-approximation finds the least ratio to a proved optimum and its instance."""
+    rows = [
+        *[record("hybrid", f"i{i}", value, family="unit") for i, value in enumerate([4, 3, 1, 0])],
+        *[record("exhaustive", f"i{i}", best, status="optimal") for i, best in enumerate([4, 4, 3, 0])],
+        record("milp", "i2", 3, status="optimal"),
+        record("hybrid", "unproved", 0),
+    ]
+    theorem = next(c for c in published_claims() if c.id == "theorem-1")
+    judged = judge(theorem, rows)
+    assert judged.verdict == "contradicted"
+    assert judged.measurement is not None
+    assert judged.measurement.value == pytest.approx(1 / 3)
+    assert judged.measurement.evidence == "proved (2 witnesses)"
+    assert (judged.measurement.witness, judged.measurement.n, judged.measurement.expected) == ("i2", 4, 5)
+
+
+def test_claims_without_records_are_left_out() -> None:
+    """Only claims whose experiment has records are judged."""
+    assert judge_all([]) == []
+    assert {j.claim.experiment for j in judge_all([record("hybrid", "i", 1)])} == {"balance-guarantee"}
+
+
+def test_what_cannot_be_measured_is_not_testable() -> None:
+    """Missing runs give *not testable* with the reason, never a verdict."""
+    with pytest.raises(NotTestableError, match=r"exhaustive-naive ran not here; `nox -s fig6` runs it"):
+        MEASURES["speed_up"]([], "exhaustive-naive", "last")
+    single = record("water-filling", "t", 3.0, experiment="handover-clairvoyant", size=4, load=4.0)
+    accuracy = next(c for c in published_claims() if c.id == "accuracy-4")
+    judged = judge(accuracy, [single])
+    assert (judged.verdict, judged.reason) == ("not testable", "one run has no interval")
+
+
+def test_disagreement_of_exact_methods_is_seen() -> None:
+    """A bound below another method's checked value, or *infeasible* beside a decision, is a contradiction."""
+    agreeing = [record("exhaustive", "i", 3, status="optimal", bound=3), record("hybrid", "i", 2)]
+    assert disagreements(agreeing) == []
+    lines = disagreements([*agreeing, record("milp", "i", 2, status="optimal", bound=2)])
+    assert lines == ["i: exhaustive reaches 3, milp bounds 2"]
+    refused = record("milp", "i", None, status="infeasible")
+    assert disagreements([*agreeing, refused]) == ["i: milp says infeasible, exhaustive serves it"]

@@ -1,0 +1,82 @@
+"""Windows of slots: decimals are divided exactly."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from instances.decimals import as_decimal
+from instances.handover import HandoverTrace, HandoverUsers
+
+
+def trace_of(arrivals: list[float], slot_s: float, window: Any, cache_bits: float = 1e9) -> HandoverTrace:
+    """Return a trace of equal users."""
+    n = len(arrivals)
+    users = HandoverUsers(
+        np.array(arrivals), np.full(n, 1), np.full(n, cache_bits), np.ones(n), np.ones(n), np.zeros(n)
+    )
+    return HandoverTrace("windows", "erf", slot_s, window, 20e9, max(arrivals, default=0.0), users)
+
+
+@pytest.mark.parametrize(
+    ("arrival", "slot_s", "first"),
+    [
+        (0, 0.1, 1),
+        (0.09999, 0.1, 1),
+        (0.1, 0.1, 2),
+        (0.3, 0.1, 4),
+        (0.29999999999999993, 0.1, 3),
+        (0.6, 0.2, 4),
+        (0.7, 0.1, 8),
+        (1.1, 0.1, 12),
+        (2.3, 0.1, 24),
+        (0.06, 0.02, 4),
+        (5, 0.5, 11),
+        (99.99, 0.01, 10000),
+    ],
+)
+def test_first_slot(arrival: float, slot_s: float, first: int) -> None:
+    """An arrival at a is eligible from slot ⌊a/Δt⌋ + 1, as the decimals say."""
+    assert trace_of([arrival], slot_s, 5).windows()[0].tolist() == [first]
+
+
+@given(
+    arrival=st.decimals(0, 1000, places=4).map(float),
+    slot_s=st.sampled_from([0.001, 0.02, 0.05, 0.1, 0.3, 1.0]),
+)
+@settings(max_examples=200, deadline=None)
+def test_arrival_is_in_the_slot_before(arrival: float, slot_s: float) -> None:
+    """The slot before the first one holds the arrival."""
+    first = int(trace_of([arrival], slot_s, 1).windows()[0][0])
+    assert (first - 1) * as_decimal(slot_s) <= as_decimal(arrival) < first * as_decimal(slot_s)
+
+
+@pytest.mark.parametrize(("window", "ends"), [(5, [6, 9]), ([1, 2], [2, 6])])
+def test_end(window: Any, ends: list[int]) -> None:
+    """A window ends its number of slots after its first one, past the horizon too."""
+    assert trace_of([0.0, 0.3], 0.1, window).windows()[1].tolist() == ends
+
+
+def test_no_deadline() -> None:
+    """Without a deadline all windows end together, when the caches fit one after the other after the last."""
+    first, end = trace_of([0.0, 0.3, 7.1], 0.1, None, cache_bits=5e9).windows()
+    assert np.all(end == end[0])
+    assert (end[0] - first.max()) * 2e9 >= 3 * 5e9
+
+
+@pytest.mark.parametrize("window", [5, None, []])
+def test_nobody(window: Any) -> None:
+    """Without users there are no windows."""
+    first, end = trace_of([], 0.1, window).windows()
+    assert first.tolist() == end.tolist() == []
+
+
+def test_as_decimal_means_what_is_printed() -> None:
+    """0.1 is one tenth, also as numpy's number, and 0.1 + 0.2 is what it prints as."""
+    assert as_decimal(0.1) == as_decimal(np.float64(0.1)) == Fraction(1, 10)
+    assert as_decimal(0.1 + 0.2) == Fraction("0.30000000000000004")
