@@ -16,7 +16,6 @@ __all__ = [
     "BALANCE_PRESETS",
     "HANDOVER_PRESETS",
     "TENTHS",
-    "UNIT_MODEL",
     "BalancePreset",
     "ContextClass",
     "HandoverPreset",
@@ -39,8 +38,6 @@ BALANCE_CONSTANTS: dict[str, tuple[LanguageModel, LanguageModel]] = {
     "calibrated": (_llama_2_7b(1 / 8.4e12, 0.0414), _tiny_llama(1 / 27e12, 0.0077)),
     "physical": (_llama_2_7b(1 / 80e12, 0.0134), _tiny_llama(1 / 60e12, 0.0022)),
 }
-
-UNIT_MODEL = LanguageModel(1, 1, 1, 1, 1, 1.0, 0.0)
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,8 @@ FIGURES = {
 }
 
 
-def write_report(records: Sequence[Record], folder: Path, *, anonymous: bool = False) -> list[Judged]:
-    """Write the report of the records and return the judged claims.
+def write_report(records: Sequence[Record], folder: Path, *, anonymous: bool = False) -> list[tables.Table]:
+    """Write the report of the records and return its leading tables: both checks, then the claims.
 
     Of the rows of one run, those of the newest code are used. ``anonymous`` leaves out host and commit.
 
@@ -49,7 +49,8 @@ def write_report(records: Sequence[Record], folder: Path, *, anonymous: bool = F
     lines = [json.dumps(asdict(r), allow_nan=False) for r in used]
     write_whole(folder / "records.jsonl", "".join(line + "\n" for line in lines))
     write_whole(folder / "environment.json", json.dumps(_environment(anonymous), indent=1) + "\n")
-    return judged
+    checks = (tables.guarantee_table(used), tables.clairvoyant_table(used), tables.growth_table(used))
+    return [table for table in (*checks, tables.claims_table(judged)) if table.rows]
 
 
 def newest(records: Sequence[Record]) -> tuple[list[Record], int]:

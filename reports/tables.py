@@ -64,7 +64,7 @@ def claims_table(judged: Sequence[Judged]) -> Table:
                 j.claim.published,
                 j.measured,
                 count,
-                f"**{j.verdict}**",
+                j.verdict,
                 evidence,
                 detail + witness,
             )
@@ -133,7 +133,7 @@ def clairvoyant_table(records: Sequence[Record]) -> Table:
             cells.append("–" if mean is None else _mean(mean, 3))
         n = max((by_load[load].n for by_load in shares.values() if load in by_load), default=0)
         water = shares["water-filling"].get(load)
-        wanted = "–" if water is None else ("yes" if water.high >= 98.0 else "**no**")
+        wanted = "–" if water is None else ("yes" if water.high >= 98.0 else "no")
         rows.append((f"{load:g}", str(n), *cells, wanted, gaps.get(load, "–")))
     columns = (
         "ρ (users/s)",

@@ -14,10 +14,11 @@ from bench.jobs.store import DEFAULT_STORE
 __all__ = ["DEFAULT_FOLDER", "report_command"]
 
 DEFAULT_FOLDER = Path("results/report")
+WIDTH = 160  # characters, without a terminal
 
 
 def report_command(write: Callable[..., Sequence[Any]]) -> Callable[..., None]:
-    """Return the command around ``write(records, folder, anonymous=…)``, which returns the judged claims."""
+    """Return the command around ``write(records, folder, anonymous=…)``, which returns tables to print."""
 
     def report_store(
         store_path: Path = typer.Option(DEFAULT_STORE, "--store", help="The store."),
@@ -29,29 +30,26 @@ def report_command(write: Callable[..., Sequence[Any]]) -> Callable[..., None]:
 
         with Store(store_path, read_only=True) as store:
             records = list(store.records())
-        judged = write(records, output, anonymous=anonymous)
-        _print_claims(judged)
+        for table in write(records, output, anonymous=anonymous):
+            _print(table)
         note(f"report in {output} (report.md, figures/, records.jsonl)")
 
     return report_store
 
 
-def _print_claims(judged: Sequence[Any]) -> None:
+COLOURS = {"contradicted": "red", "not testable": "yellow", "no": "red"}
+
+
+def _print(table: Any) -> None:
+    """Print a table of texts; what a stranger's record says is never taken for markup."""
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
-    table = Table(title="Published claims", title_justify="left", show_lines=False)
-    for title in ("claim", "published", "measured [95 %]", "n", "verdict", "evidence"):
-        table.add_column(title, overflow="fold")
-    colours = {"contradicted": "red", "not testable": "yellow"}
-    for j in judged:
-        m = j.measurement
-        count = "" if m is None else (f"{m.n}" if m.n == m.expected else f"{m.n}/{m.expected}")
-        evidence = j.reason if m is None else f"{m.evidence}" + (f"; {m.detail}" if m.detail else "")
-        claim = f"{j.claim.paper} {j.claim.place}: {j.claim.statement}"
-        colour = colours.get(j.verdict, "green")
-        table.add_row(claim, j.claim.published, j.measured, count, f"[{colour}]{j.verdict}[/]", evidence)
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=150)
-    console.print(table)
+    drawn = Table(title=table.title, title_justify="left", title_style="bold")
+    for name in table.columns:
+        drawn.add_column(name, overflow="fold", justify="right" if name in table.right else "left")
+    for row in table.rows:
+        drawn.add_row(*(Text(cell, style=COLOURS.get(cell, "")) for cell in row))
+    console = Console() if Console().is_terminal else Console(width=WIDTH)
+    console.print(drawn)

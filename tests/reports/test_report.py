@@ -42,17 +42,16 @@ def test_every_method_has_a_style() -> None:
 
 def test_fig6_report_holds_both_panels_and_the_growth(tmp_path: Path) -> None:
     """Rows of Fig. 6 give both pictures as SVG and PNG, the speed-up with both times, and fitted bases."""
-    judged = write_report(fig6_records(), tmp_path)
+    write_report(fig6_records(), tmp_path)
     for name in ("fig6a.svg", "fig6a.png", "fig6b.svg", "fig6b.png"):
         assert (tmp_path / "figures" / name).stat().st_size > 5000
     page = (tmp_path / "report.md").read_text()
     assert "| exhaustive-naive | 10 … 16 | base per user | 3 | 3 | [3, 3] |" in page
     assert "| exhaustive | 10 … 16 | base per user | 2 | 2 | [2, 2] |" in page
-    verdicts = {j.claim.id: j for j in judged}
-    assert verdicts["fig6a-16"].measurement is not None
-    assert verdicts["fig6a-16"].measurement.value == pytest.approx(1e-6 * 3**16 / 1.6e-3)
-    assert "43 s against 1.6 ms" in verdicts["fig6a-16"].measurement.detail
-    assert "theorem-1" not in verdicts
+    claim = next(line for line in page.splitlines() if "(3^K loop) at K = 16" in line)
+    assert f"| 21800 × | {1e-6 * 3**16 / 1.6e-3:.0f} | 2 | contradicted |" in claim
+    assert "43 s against 1.6 ms" in claim
+    assert "Theorem 1" not in page
 
 
 def test_same_store_gives_the_same_bytes(tmp_path: Path) -> None:
