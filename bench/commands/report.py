@@ -50,6 +50,6 @@ def _print(table: Any) -> None:
     for name in table.columns:
         drawn.add_column(name, overflow="fold", justify="right" if name in table.right else "left")
     for row in table.rows:
-        drawn.add_row(*(Text(cell, style=COLOURS.get(cell, "")) for cell in row))
+        drawn.add_row(*(Text(cell.replace("`", ""), style=COLOURS.get(cell, "")) for cell in row))
     console = Console() if Console().is_terminal else Console(width=WIDTH)
     console.print(drawn)
