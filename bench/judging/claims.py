@@ -34,9 +34,8 @@ class Claim:
     def published(self) -> str:
         """The published value as text."""
         sign = {"value": "", "at_least": "≥ ", "at_most": "≤ "}[self.kind]
-        return f"{sign}{self.value:g}" + (
-            "" if self.unit in ("ratio", "exponent", "base") else f" {self.unit}"
-        )
+        unit = f" {self.unit}" if self.unit in ("%", "×") else ""
+        return f"{sign}{self.value:g}{unit}"
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,8 @@ def judge(claim: Claim, records: Sequence[Record]) -> Judged:
         measurement = MEASURES[name](records, *arguments)
     except NotTestableError as error:
         return Judged(claim, "not testable", reason=str(error))
-    if claim.kind == "value" and measurement.n < 2:
+    sampled = not measurement.evidence.startswith("proved")
+    if claim.kind == "value" and sampled and measurement.n < 2:
         return Judged(claim, "not testable", measurement, "one run has no interval")
     return Judged(claim, verdict(claim, measurement), measurement)
 
@@ -99,4 +99,5 @@ def verdict(claim: Claim, measurement: Measurement) -> str:
 
 
 def _figure(value: float) -> str:
-    return f"{value:.4g}" if abs(value) < 1000 else f"{value:.0f}"
+    """Return four significant digits, five from 1000 on, without an exponent."""
+    return f"{value:.4g}" if abs(value) < 1000 else f"{float(f'{value:.5g}'):.12g}"

@@ -287,6 +287,16 @@ def _mean_degradation(records: Sequence[Record]) -> Measurement:
     return Measurement(mean.value, mean.low, mean.high, mean.n, mean.n, "proved")
 
 
+def _proved_value(records: Sequence[Record], instance: str) -> Measurement:
+    runs = [r for r in records if (r.experiment, r.family) == ("mmkp", instance)]
+    proved = [r for r in runs if r.status == "optimal" and r.checked_objective is not None]
+    if not proved:
+        reasons = {r.message for r in runs if r.message} or {"no exact run in the store"}
+        raise NotTestableError("; ".join(sorted(reasons)))
+    value = proved[0].checked_objective or 0.0
+    return Measurement(value, value, value, 1, 1, "proved (1 witness)", key=proved[0].key)
+
+
 MEASURES: dict[str, Callable[..., Measurement]] = {
     "smallest_ratio": _smallest_ratio,
     "smallest_ad_ratio": _smallest_ad_ratio,
@@ -298,4 +308,5 @@ MEASURES: dict[str, Callable[..., Measurement]] = {
     "growth_exponent": _growth_exponent,
     "growth_base": _growth_base,
     "mean_degradation": _mean_degradation,
+    "proved_value": _proved_value,
 }
