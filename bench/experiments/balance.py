@@ -50,7 +50,8 @@ def fig6(seeds: int, naive_up_to: int) -> list[Job]:
             for size in FIG6_SIZES:
                 source = Generated(f"{constants}-fig4", size, seed)
                 methods = ["hybrid", "hybrid-literal", "exhaustive"]
-                methods += ["exhaustive-naive"] if size <= naive_up_to else []
+                if constants == "calibrated" and size <= naive_up_to:
+                    methods.append("exhaustive-naive")
                 jobs += list(_repeated("balance-fig6", source, methods, {"hybrid": 3}))
     for seed in range(min(seeds, 3)):
         for size in GROWTH_SIZES:
