@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
-from bench.commands.run import keyed_runs, missing_runs
-from bench.commands.solve import problem_of
 from bench.experiments import EXPERIMENTS
-from bench.jobs.executors import run_all
+from bench.jobs.grid import keyed_runs
 from bench.jobs.job import Record
+from bench.jobs.run import quiet_stdout
 from bench.jobs.store import Store
-from bench.registry import PROBLEMS, check_options, find, resolve
+from bench.registry import PROBLEMS, check_options, find, problem_of, resolve
 from formulations.evaluation import Evaluation
 from formulations.result import Limits, Result
 from instances.decisions import Decision
@@ -36,7 +36,10 @@ def solve(
     chosen = find(problem_of(instance), method)
     check_options(chosen, options)
     limits = Limits(time_s=time_limit_s)
-    return resolve(chosen.function)(instance, limits=limits, seed=seed, **options)  # type: ignore[no-any-return]
+    with quiet_stdout():
+        return resolve(chosen.function)(  # type: ignore[no-any-return]
+            instance, limits=limits, seed=seed, **options
+        )
 
 
 def evaluate(instance: Instance, decision: Decision) -> Evaluation:
@@ -44,14 +47,31 @@ def evaluate(instance: Instance, decision: Decision) -> Evaluation:
     return resolve(PROBLEMS[problem_of(instance)].evaluator)(instance, decision)  # type: ignore[no-any-return]
 
 
-def run(
-    experiment: str, store: str | Path, *, seeds: int | None = None, workers: int = 1
-) -> Iterator[Record]:
-    """Run an experiment's missing runs into a store, and yield their records as they finish."""
+def run(experiment: str, store: str | Path, *, seeds: int | None = None, workers: int = 1) -> list[Record]:
+    """Run what a store lacks of an experiment, as ``certigap run`` does, and return the experiment's rows.
+
+    Raises
+    ------
+    InputError
+        For an experiment that does not exist, or a store that cannot be written.
+    """
     if experiment not in EXPERIMENTS:
         raise InputError(f"experiment: found {experiment!r}, expected one of {', '.join(EXPERIMENTS)}")
-    with Store(store) as opened:
-        jobs = [job for _, job in missing_runs(keyed_runs(EXPERIMENTS[experiment](seeds)), opened)]
-        for record in run_all(jobs, workers=workers):
-            opened.add(record)
-            yield record
+    command = [
+        sys.executable,
+        "-m",
+        "bench",
+        "run",
+        experiment,
+        "--store",
+        str(store),
+        "--workers",
+        str(workers),
+    ]
+    command += [] if seeds is None else ["--seeds", str(seeds)]
+    done = subprocess.run(command)
+    if done.returncode not in (0, 1):  # 1: some row failed, which the rows say
+        raise InputError(f"{store}: the run ended with status {done.returncode}, expected 0 or 1")
+    keys = {key for key, _ in keyed_runs(EXPERIMENTS[experiment](seeds))}
+    with Store(store, read_only=True) as opened:
+        return [record for record in opened.records() if record.key in keys]

@@ -27,6 +27,7 @@ __all__ = [
     "check_options",
     "find",
     "methods_of",
+    "problem_of",
     "resolve",
     "source_digest",
 ]
@@ -106,6 +107,12 @@ _ALL = (
 )  # fmt: skip
 
 METHODS: dict[tuple[str, str], Method] = {(method.problem, method.name): method for method in _ALL}
+
+
+def problem_of(instance: object) -> str:
+    """Return the name of the problem that an instance belongs to."""
+    kind = type(instance).__name__
+    return next(problem.name for problem in PROBLEMS.values() if problem.instance == kind)
 
 
 def methods_of(problem: str) -> list[Method]:

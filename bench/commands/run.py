@@ -15,7 +15,7 @@ from bench.commands.common import FAILED, note
 from bench.jobs.store import DEFAULT_STORE
 from instances.errors import InputError, shown
 
-__all__ = ["keyed_runs", "missing_runs", "run_experiments", "show_record"]
+__all__ = ["run_experiments", "show_record"]
 
 LINE_EVERY_S = 10.0  # without a terminal
 
@@ -39,6 +39,7 @@ def run_experiments(
 ) -> int:
     """Run experiments, or methods on a folder of instances; what is stored already is not run again."""
     from bench.jobs.executors import EXECUTORS, run_all
+    from bench.jobs.grid import keyed_runs, missing_runs
     from bench.jobs.store import Store
 
     if executor not in EXECUTORS:
@@ -98,12 +99,6 @@ def show_record(
     return 0
 
 
-def missing_runs(keyed: list[tuple[str, Any]], store: Any) -> list[tuple[str, Any]]:
-    """Return the runs that a store does not hold, or holds as error or skipped."""
-    known = store.keys()
-    return [(key, job) for key, job in keyed if known.get(key, "error") in ("error", "skipped")]
-
-
 def _target(record: Any) -> str:
     return record.extra["source"]["path"] if record.experiment == "files" else str(record.experiment)
 
@@ -140,10 +135,9 @@ def _jobs(
 
 def _file_jobs(target: Path, methods: list[str]) -> list[Any]:
     """Return every method, or those named, on each instance in a folder or file."""
-    from bench.commands.solve import problem_of
     from bench.jobs.job import Job
     from bench.jobs.sources import FromFile
-    from bench.registry import methods_of
+    from bench.registry import methods_of, problem_of
     from instances.files import load_instance
 
     paths = (
@@ -161,16 +155,6 @@ def _file_jobs(target: Path, methods: list[str]) -> list[Any]:
         source = FromFile(str(path.absolute()))
         jobs += [Job("files", problem, source, name) for name in names]
     return jobs
-
-
-def keyed_runs(jobs: list[Any]) -> list[tuple[str, Any]]:
-    """Return the jobs with their rows' keys, each run once."""
-    from bench.jobs.run import blank_record
-
-    keyed: dict[str, Any] = {}
-    for job in jobs:
-        keyed.setdefault(blank_record(job).key, job)
-    return list(keyed.items())
 
 
 def _only(keyed: list[tuple[str, Any]], only: str | None) -> list[tuple[str, Any]]:

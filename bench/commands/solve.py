@@ -27,7 +27,7 @@ def solve_file(
     from bench.jobs.executors import run_all
     from bench.jobs.job import Job
     from bench.jobs.sources import FromFile
-    from bench.registry import check_options, find
+    from bench.registry import check_options, find, problem_of
     from formulations.result import Limits
     from instances.files import load_instance
 
@@ -55,7 +55,7 @@ def check_decision(
 ) -> int:
     """Re-evaluate a decision exactly; exit status 1 when it is infeasible."""
     from bench.jobs.store import jsonable
-    from bench.registry import PROBLEMS, resolve
+    from bench.registry import PROBLEMS, problem_of, resolve
     from instances.files import document_of, load_decision, load_instance
 
     instance, chosen = load_instance(file), load_decision(decision)
@@ -76,14 +76,6 @@ def check_decision(
         if verdict.message:
             typer.echo(verdict.message)
     return 0 if verdict.feasible else FAILED
-
-
-def problem_of(instance: Any) -> str:
-    """Return the name of the problem that an instance belongs to."""
-    from bench.registry import PROBLEMS
-
-    kind = type(instance).__name__
-    return next(problem.name for problem in PROBLEMS.values() if problem.instance == kind)
 
 
 def _answer(record: Any) -> dict[str, Any]:

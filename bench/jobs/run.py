@@ -24,7 +24,7 @@ from instances.errors import InputError
 from instances.files import Instance, document_of
 from instances.generate import generate
 
-__all__ = ["blank_record", "failed_record", "run_job", "warm_up"]
+__all__ = ["blank_record", "failed_record", "quiet_stdout", "run_job", "warm_up"]
 
 TOLERANCE = 1e-9  # a user, between a claim and its re-evaluation of a continuous objective
 _TINY: dict[str, tuple[str, int]] = {
@@ -47,7 +47,7 @@ def run_job(job: Job) -> Record:
         record.compile_s = warm_up(job.problem, job.method)
         solve, evaluate = _functions(job)
         begun = time.perf_counter_ns()
-        with _quiet_stdout(), memory_limit(job.limits.memory_mb):
+        with quiet_stdout(), memory_limit(job.limits.memory_mb):
             result: Result = solve(instance, limits=job.limits, seed=job.seed, **dict(job.options))
         record.solve_s = (time.perf_counter_ns() - begun) * 1e-9
         begun = time.perf_counter_ns()
@@ -78,7 +78,7 @@ def warm_up(problem: str, method: str) -> float:
     resolve(PROBLEMS[problem].evaluator)
     family, size = _TINY[problem]
     settings = {"horizon_s": 1.0} if problem == "handover" else {}
-    with _quiet_stdout():
+    with quiet_stdout():
         solve(generate(family, users=size, seed=1, settings=settings), limits=Limits(), seed=0)
     return (time.perf_counter_ns() - begun) * 1e-9
 
@@ -203,7 +203,7 @@ def _close(claimed: float | None, checked: float, tolerance: float) -> bool:
 
 
 @contextmanager
-def _quiet_stdout() -> Iterator[None]:
+def quiet_stdout() -> Iterator[None]:
     """Send what native code prints to standard output nowhere: results may be written there."""
     sys.stdout.flush()
     try:

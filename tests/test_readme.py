@@ -1,0 +1,43 @@
+"""What the README shows runs as it is written."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+
+
+def indented(start: str) -> list[str]:
+    """Return the lines of the indented block that begins with ``start``."""
+    block = re.search(rf"((?:    .*\n|\n)*    {re.escape(start)}.*\n(?:    .*\n|\n)*)", README)
+    assert block is not None
+    return [line[4:] for line in block.group(1).splitlines()]
+
+
+def test_python_lines_run(tmp_path: Path) -> None:
+    """The lines with the Python API run in an empty folder and serve at most the optimum."""
+    script = tmp_path / "lines.py"
+    script.write_text("\n".join(indented("from bench.api import")))
+    done = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0] == "9.0 of 10.0 True"
+    assert lines[1] == "10.0"
+    assert "theorem-1-n3-s0 hybrid feasible 1.0" in lines
+
+
+def test_commands_run(tmp_path: Path) -> None:
+    """The commands that the README lists run one after the other, but for the import of a trace."""
+    lines = [
+        re.split(r"\s{3,}", line)[0] for line in indented("certigap methods") if line.startswith("certigap")
+    ]
+    assert len(lines) == 8
+    for line in lines:
+        if "import" in line:
+            continue
+        command = [sys.executable, "-m", "bench", *line.split()[1:]]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, (line, done.stderr)
