@@ -15,7 +15,7 @@ nox.options.sessions = ["lint", "types", "tests"]
 
 ENVIRONMENT = Path(".nox/certigap").absolute()
 PROGRAMS = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
-EXTRAS = "test,lint,types"
+EXTRAS = "dask,export,test,lint,types"
 
 
 def run(session: nox.Session, program: str, *arguments: str) -> None:

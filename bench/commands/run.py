@@ -25,7 +25,8 @@ def run_experiments(
     methods: list[str] = typer.Option([], "--method", help="Only these methods."),
     seeds: int | None = typer.Option(None, "--seeds", help="Seeds a point.", min=1),
     store_path: Path = typer.Option(DEFAULT_STORE, "--store", help="Where the rows go."),
-    executor: str = typer.Option("processes", "--executor", help="processes or serial."),
+    executor: str = typer.Option("processes", "--executor", help="processes, serial or dask."),
+    scheduler: str | None = typer.Option(None, "--scheduler", help="Dask scheduler, tcp://HOST:PORT."),
     workers: int | None = typer.Option(
         None, "--workers", help="Processes; timing experiments take 1.", min=1
     ),
@@ -61,7 +62,7 @@ def run_experiments(
         note(f"{len(pending)} runs to do, {len(keyed) - len(pending)} stored already in {store_path}")
         progress = _Progress(len(pending))
         try:
-            for record in run_all([job for _, job in pending], executor, workers):
+            for record in run_all([job for _, job in pending], executor, workers, scheduler):
                 store.add(record)
                 progress.advance(record)
         except KeyboardInterrupt:

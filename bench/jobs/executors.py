@@ -1,93 +1,95 @@
-"""Where jobs run: in this process, or in killable processes of their own."""
+"""Where jobs run: in this process, in killable processes of this machine, or on a Dask cluster."""
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import sys
+import queue
+import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, TimeoutError, wait
 from typing import Any
 
-from pebble import CONSTS, ProcessExpired, ProcessPool
-
 from bench.jobs.job import Job, Record
-from bench.jobs.run import failed_record, run_job, warm_up, with_executor
+from bench.jobs.run import failed_record, run_job, with_executor
+from bench.jobs.worker import StoppedError, Worker
 from formulations.result import Status, Stopped
 from instances.errors import InputError
 
 __all__ = ["EXECUTORS", "run_all"]
 
-KILL_AFTER_S = 0.5  # beyond the time limit, which the method itself should keep
-CONSTS.term_timeout = 0.2  # between SIGTERM and SIGKILL
 
-
-def run_all(jobs: Sequence[Job], executor: str = "processes", workers: int = 1) -> Iterator[Record]:
-    """Run the jobs and yield their records as they finish.
+def run_all(
+    jobs: Sequence[Job], executor: str = "processes", workers: int = 1, scheduler: str | None = None
+) -> Iterator[Record]:
+    """Run the jobs and yield their records as they finish, in any order.
 
     ``serial`` runs in this process, without hard limits; ``processes`` in ``workers`` warm processes that a
-    time limit kills.
+    limit can kill; ``dask`` on the cluster at ``scheduler``, or on a local one of ``workers`` processes. A
+    scheduler's address is trusted with the execution of code.
+
+    Raises
+    ------
+    InputError
+        For an executor that does not exist, isn't installed or cannot be reached.
     """
     if executor not in EXECUTORS:
         raise InputError(f"executor: found {executor!r}, expected one of {', '.join(EXECUTORS)}")
-    for record in EXECUTORS[executor](jobs, workers):
+    for record in EXECUTORS[executor](jobs, workers, scheduler):
         yield with_executor(record, executor, workers)
 
 
-def _serial(jobs: Sequence[Job], workers: int) -> Iterator[Record]:
+def _serial(jobs: Sequence[Job], workers: int, scheduler: str | None) -> Iterator[Record]:
     for job in jobs:
         yield run_job(job)
 
 
-def _processes(jobs: Sequence[Job], workers: int) -> Iterator[Record]:
-    start = "forkserver" if sys.platform != "win32" else "spawn"
-    context = multiprocessing.get_context(start)
-    if start == "forkserver":
-        context.set_forkserver_preload(["bench.jobs.run"])
+def _processes(jobs: Sequence[Job], workers: int, scheduler: str | None) -> Iterator[Record]:
+    """Each worker has a thread that hands it one job after the other."""
     methods = sorted({(job.problem, job.method) for job in jobs})
-    pool = ProcessPool(workers, context=context, initializer=_prepare_worker, initargs=(methods,))
-    waiting = list(reversed(jobs))
-    running: dict[Any, Job] = {}
+    waiting: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+    done: queue.SimpleQueue[Record] = queue.SimpleQueue()
+    for job in jobs:
+        waiting.put(job)
+    crew = [Worker(methods) for _ in range(min(workers, len(jobs)))]
+    threads = [threading.Thread(target=_work_off, args=(w, waiting, done), daemon=True) for w in crew]
     try:
-        while waiting or running:
-            while waiting and len(running) < 2 * workers:
-                job = waiting.pop()
-                limit = job.limits.time_s
-                timeout = None if limit is None else limit + KILL_AFTER_S
-                running[pool.schedule(run_job, args=(job,), timeout=timeout)] = job
-            done, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
-                yield _collected(future, running.pop(future))
-        pool.close()  # type: ignore[no-untyped-call]
-    finally:
-        pool.stop()  # type: ignore[no-untyped-call]
-        pool.join()
+        for thread in threads:
+            waiting.put(None)
+            thread.start()
+        for _ in jobs:
+            yield done.get()
+    except BaseException:
+        for worker in crew:
+            worker.stop()
+        raise
+    for worker in crew:
+        worker.close()
 
 
-def _collected(future: Any, job: Job) -> Record:
-    try:
-        return future.result()  # type: ignore[no-any-return]
-    except TimeoutError:
-        text = f"killed {KILL_AFTER_S} s after the time limit of {job.limits.time_s} s"
-        return failed_record(job, Status.UNKNOWN, Stopped.TIME, text)
-    except ProcessExpired as error:
-        return failed_record(
-            job, Status.ERROR, Stopped.CRASH, f"the worker died with exit code {error.exitcode}"
-        )
-
-
-def _prepare_worker(methods: Sequence[tuple[str, str]]) -> None:
-    """Silence native code's standard output, and warm up the run's methods outside every clock."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    for problem, method in methods:
+def _work_off(
+    worker: Worker, waiting: queue.SimpleQueue[Job | None], done: queue.SimpleQueue[Record]
+) -> None:
+    while (job := waiting.get()) is not None:
         try:
-            warm_up(problem, method)
-        except Exception:  # the run itself will say what is wrong
-            continue
+            done.put(worker.run(job))
+        except StoppedError:
+            return
 
 
-EXECUTORS: dict[str, Callable[[Sequence[Job], int], Iterator[Record]]] = {
+def _dask(jobs: Sequence[Job], workers: int, scheduler: str | None) -> Iterator[Record]:
+    """Each Dask worker keeps a killable process of its own; a lost Dask worker's run becomes one row."""
+    try:
+        from bench.jobs import dask_cluster
+    except ImportError:
+        raise InputError("executor: dask is not installed, pip install certigap[dask]") from None
+    with dask_cluster.connected(scheduler, workers) as client:
+        for job, outcome in dask_cluster.results(client, jobs):
+            if isinstance(outcome, Record):
+                yield outcome
+            else:
+                yield failed_record(job, Status.ERROR, Stopped.CRASH, f"the Dask worker was lost: {outcome}")
+
+
+EXECUTORS: dict[str, Callable[[Sequence[Job], int, Any], Iterator[Record]]] = {
     "processes": _processes,
     "serial": _serial,
+    "dask": _dask,
 }

@@ -76,6 +76,7 @@ class Store:
         """Fold the journal into the file and close it."""
         if not self.read_only:
             try:
+                self._connection.rollback()  # of a row whose writing was interrupted
                 self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
                 self._connection.execute("PRAGMA journal_mode=DELETE")
             except sqlite3.Error:

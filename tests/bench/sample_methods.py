@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import time
+from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 
 from formulations.balance.heuristics.hybrid import solve_hybrid_own
@@ -97,9 +100,66 @@ def sleeps(instance: BalanceInstance, *, limits: Limits, seed: int = 0) -> Resul
     return honest(instance, limits=limits)
 
 
+def hangs(instance: BalanceInstance, *, limits: Limits, seed: int = 0, marker: str = "") -> Result:
+    """Write the process's number to a file, and wait a minute."""
+    if marker:
+        Path(marker).write_text(str(os.getpid()))
+        time.sleep(60)
+    return honest(instance, limits=limits)
+
+
 def eats_memory(instance: BalanceInstance, *, limits: Limits, seed: int = 0) -> Result:
     """Allocate 4 GB on any but the tiny warm-up instance."""
     kept: list[Any] = []
     if instance.n_users > 3:
         kept = [np.ones(2**26) for _ in range(8)]
     return honest(instance, limits=limits, seed=len(kept))
+
+
+def crashes_natively(instance: BalanceInstance, *, limits: Limits, seed: int = 0) -> Result:
+    """Read address 0 on any but the tiny warm-up instance."""
+    if instance.n_users > 3:
+        ctypes.string_at(0)
+    return honest(instance, limits=limits)
+
+
+@numba.njit
+def _spin(turns: int) -> int:
+    total = 0
+    for i in range(turns):
+        total = (total * 31 + i) % 1000003
+    return total
+
+
+def spins(instance: BalanceInstance, *, limits: Limits, seed: int = 0) -> Result:
+    """Stay in native code for minutes on any but the tiny warm-up instance."""
+    if instance.n_users > 3:
+        _spin(10**12)
+    else:
+        _spin(10)
+    return honest(instance, limits=limits)
+
+
+_compiled: list[bool] = []
+
+
+def compiles_slowly(instance: BalanceInstance, *, limits: Limits, seed: int = 0) -> Result:
+    """Take two seconds at the first call in a process, as a compiler would."""
+    if not _compiled:
+        time.sleep(2.0)
+        _compiled.append(True)
+    return honest(instance, limits=limits)
+
+
+def takes_memory(instance: BalanceInstance, *, limits: Limits, seed: int = 0) -> Result:
+    """Allocate 400 MB for more than six users, and give it back."""
+    if instance.n_users > 6:
+        np.ones(50 * 2**20)
+    return honest(instance, limits=limits)
+
+
+def naps(instance: BalanceInstance, *, limits: Limits, seed: int = 0) -> Result:
+    """Take two seconds on any but the tiny warm-up instance."""
+    if instance.n_users > 3:
+        time.sleep(2.0)
+    return honest(instance, limits=limits)

@@ -6,12 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from bench.jobs.executors import run_all
 from bench.jobs.job import Job
 from bench.jobs.run import run_job
 from bench.jobs.sources import FromPublicData, Generated
 from bench.registry import METHODS
-from formulations.result import Limits
 
 SAMPLES = "tests.bench.sample_methods:"
 
@@ -81,35 +79,3 @@ def test_unknown_option_is_skipped() -> None:
     record = run_job(job("hybrid", options=(("speed", 3),)))
     assert (record.status, record.stopped) == ("skipped", "unsupported")
     assert "set.speed: unknown for hybrid" in record.message
-
-
-def test_bad_worker_does_not_stop_the_others() -> None:
-    """A crash, a hang and a hog become rows; the runs after them go on."""
-    jobs = [
-        job("hybrid"),
-        job("dies"),
-        job("sleeps", limits=Limits(time_s=0.5)),
-        job("eats_memory", limits=Limits(memory_mb=500)),
-        job("hybrid-own"),
-    ]
-    records = {r.method.removeprefix(SAMPLES): r for r in run_all(jobs, "processes", 2)}
-    assert (records["dies"].status, records["dies"].stopped) == ("error", "crash")
-    assert "exit code 7" in records["dies"].message
-    assert (records["sleeps"].status, records["sleeps"].stopped) == ("unknown", "time")
-    assert (records["eats_memory"].status, records["eats_memory"].stopped) == ("unknown", "memory")
-    assert records["hybrid"].status == records["hybrid-own"].status == "feasible"
-
-
-def test_executors_give_the_same_records() -> None:
-    """The same jobs give the same rows in this process and in one or two others, times apart."""
-    jobs = [job(method, users) for users in (4, 6) for method in ("hybrid", "exhaustive", "milp")]
-    serial = content(run_all(jobs, "serial"))
-    assert content(run_all(jobs, "processes", 1)) == serial
-    assert content(run_all(jobs, "processes", 2)) == serial
-
-
-def content(records: object) -> list[tuple[object, ...]]:
-    """Return what must not depend on the executor."""
-    keep = ("key", "status", "stopped", "objective", "checked_objective", "bound", "gap", "instance_sha256")
-    rows = [(*(getattr(r, k) for k in keep), r.extra["counters"], r.extra["decision"]) for r in records]
-    return sorted(rows, key=lambda row: row[0])

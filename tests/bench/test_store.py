@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -142,7 +143,7 @@ def test_killed_run_keeps_what_was_done(tmp_path: Path) -> None:
 def stored(path: Path) -> int:
     """Return how many rows are committed."""
     try:
-        with sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True) as connection:
+        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
             return int(connection.execute("SELECT count(*) FROM records").fetchone()[0])
     except sqlite3.Error:
         return 0

@@ -1,0 +1,89 @@
+"""Claim against re-evaluation: what a method says is entered, what the checker finds decides."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from bench.jobs.job import Record
+from bench.registry import PROBLEMS, resolve
+from formulations.evaluation import Evaluation
+from formulations.result import BoundKind, Result, Status, Stopped
+from instances.files import Instance, document_of
+
+__all__ = ["TOLERANCE", "enter_claim", "enter_verdict", "size_of"]
+
+TOLERANCE = 1e-9  # a user, between a claim and its re-evaluation
+
+
+def size_of(instance: Instance) -> int:
+    """Return the number of users or groups."""
+    return instance.n_groups if hasattr(instance, "n_groups") else instance.n_users
+
+
+def enter_claim(record: Record, result: Result) -> None:
+    """Enter what the method claims."""
+    record.status, record.stopped = result.status, result.stopped
+    record.objective, record.bound = _finite(result.objective), _finite(result.bound)
+    record.bound_kind = result.bound_kind
+    record.build_s = result.phases.get("build")
+    record.message = result.message
+    record.extra |= {
+        "counters": result.counters,
+        "phases": result.phases,
+        "incumbents": [list(pair) for pair in result.incumbents],
+        "decision": None if result.decision is None else document_of(result.decision),
+        "certificate": result.certificate,
+    }
+
+
+def enter_verdict(record: Record, instance: Instance, result: Result) -> None:
+    """Re-evaluate the decision; a claim that does not hold makes the run inconsistent."""
+    problem = PROBLEMS[record.problem]
+    tolerance = TOLERANCE * max(size_of(instance), 1)
+    evaluation: Evaluation | None = None
+    lies: list[str] = []
+    if result.decision is not None:
+        evaluation = resolve(problem.evaluator)(instance, result.decision)
+        record.checked_objective, record.feasible = _finite(evaluation.objective), evaluation.feasible
+        record.violation = _finite(evaluation.violation)
+        record.extra["checked"] = evaluation.details
+        lies += [] if evaluation.feasible else [f"the decision is infeasible: {evaluation.message}"]
+    lies += _contradictions(result, evaluation, tolerance)
+    if problem.verifier is not None and "prices" in result.certificate:
+        verified = resolve(problem.verifier)(instance, result.certificate["prices"])
+        record.extra["verified_bound"] = verified
+        if result.bound_kind == BoundKind.PRICES and (result.bound or 0.0) < verified - tolerance:
+            lies.append(f"bound {result.bound!r} is below the {verified!r} that its prices prove")
+    if record.bound is not None and record.checked_objective is not None:
+        record.gap = _finite((record.bound - record.checked_objective) / max(record.bound, 1e-300))
+    if lies:
+        record.status, record.stopped, record.message = Status.INCONSISTENT, Stopped.LIE, "; ".join(lies)
+
+
+def _contradictions(result: Result, evaluation: Evaluation | None, tolerance: float) -> Iterator[str]:
+    decided = result.status in (Status.OPTIMAL, Status.FEASIBLE)
+    if decided != (result.decision is not None):
+        yield f"status {result.status} with{'out' if result.decision is None else ''} a decision"
+    if decided and (result.objective is None or not math.isfinite(result.objective)):
+        yield f"objective {result.objective} is no finite number"
+    elif decided and evaluation is not None and not _close(result.objective, evaluation.objective, tolerance):
+        yield f"claimed {result.objective!r}, re-evaluated {evaluation.objective!r}"
+    if result.bound is not None and not result.bound > -math.inf:
+        yield f"bound {result.bound} is no bound"
+    if result.bound is None or evaluation is None:
+        if result.status is Status.OPTIMAL and result.bound is None:
+            yield "status optimal without a bound"
+        return
+    if result.bound < evaluation.objective - tolerance:
+        yield f"bound {result.bound!r} is below the decision's {evaluation.objective!r}"
+    if result.status is Status.OPTIMAL and result.bound > evaluation.objective + tolerance:
+        yield f"status optimal, but the bound {result.bound!r} leaves a gap to {evaluation.objective!r}"
+
+
+def _close(claimed: float | None, checked: float, tolerance: float) -> bool:
+    return claimed is not None and abs(claimed - checked) <= tolerance
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
