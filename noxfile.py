@@ -61,6 +61,12 @@ def fig6(session: nox.Session) -> None:
 
 
 @nox.session(python=False)
+def scaling(session: nox.Session) -> None:
+    """Check growth and operation counts against the committed baseline."""
+    run(session, "certigap", "scaling", *session.posargs)
+
+
+@nox.session(python=False)
 def lint(session: nox.Session) -> None:
     """Check style and formatting with ruff."""
     run(session, "ruff", "check", ".")

@@ -13,6 +13,7 @@ from bench.commands.generate import generate_instances, import_instance
 from bench.commands.methods import list_methods
 from bench.commands.report import report_command
 from bench.commands.run import run_experiments, show_record
+from bench.commands.scaling import check_scaling
 from bench.commands.solve import check_decision, solve_file
 from instances.errors import InputError
 
@@ -64,6 +65,7 @@ app.command("solve")(solve_file)
 app.command("check")(check_decision)
 app.command("run")(run_experiments)
 app.command("show")(show_record)
+app.command("scaling")(check_scaling)
 app.command("report")(report_command(_write_report))
 
 
