@@ -9,6 +9,8 @@ from typing import Any
 
 import typer
 
+from bench.commands.compare import compare_stores
+from bench.commands.export import export_store
 from bench.commands.generate import generate_instances, import_instance
 from bench.commands.methods import list_methods
 from bench.commands.report import report_command
@@ -64,6 +66,8 @@ app.command("import")(import_instance)
 app.command("solve")(solve_file)
 app.command("check")(check_decision)
 app.command("run")(run_experiments)
+app.command("compare")(compare_stores)
+app.command("export")(export_store)
 app.command("show")(show_record)
 app.command("scaling")(check_scaling)
 app.command("report")(report_command(_write_report))
@@ -81,6 +85,9 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         status = 0
+    except OSError as error:
+        typer.echo(f"certigap: found {error.strerror or error}, expected a place to write", err=True)
+        status = 2
     except Exception as error:
         if not hasattr(error, "format_message"):
             raise

@@ -148,7 +148,7 @@ def resolve(dotted: str) -> Callable[..., Any]:
     place, _, function = dotted.rpartition(":")
     try:
         module = _load_file(Path(place)) if place.endswith(".py") else importlib.import_module(place)
-    except (ImportError, OSError, SyntaxError) as error:
+    except (ImportError, OSError, SyntaxError, ValueError) as error:
         raise InputError(f"{place}: found {type(error).__name__} ({error}), expected a module") from error
     if not callable(getattr(module, function, None)):
         raise InputError(f"{place}: found no function {shown(function)}, expected one")
@@ -172,8 +172,11 @@ def source_digest(name: str) -> str:
     place = name.rpartition(":")[0]
     if not place:
         return ""
-    path = Path(place) if place.endswith(".py") else Path(inspect.getsourcefile(resolve(name)) or "")
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.is_file() else ""
+    try:
+        source = place if place.endswith(".py") else inspect.getsourcefile(resolve(name)) or ""
+    except TypeError:  # built in
+        return ""
+    return hashlib.sha256(Path(source).read_bytes()).hexdigest()[:16] if Path(source).is_file() else ""
 
 
 def check_options(method: Method, options: dict[str, Any]) -> None:

@@ -51,7 +51,9 @@ def missing_solver(name: str) -> Result | None:
         When PuLP knows no such solver.
     """
     if name not in pulp.listSolvers():
-        raise InputError(f"solver: found {shown(name)}, expected one of {', '.join(pulp.listSolvers())}")
+        raise InputError(
+            f"solver: found {shown(name)}, expected one of {', '.join(dict.fromkeys(pulp.listSolvers()))}"
+        )
     if name in pulp.listSolvers(onlyAvailable=True):
         return None
     text = (

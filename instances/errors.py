@@ -130,7 +130,12 @@ def _range(low: float, high: float) -> str:
 
 
 def _fast_array(values: Any, whole: bool) -> NDArray[Any] | None:
-    """Return the numpy array ``values`` as int64 or float64 copy where its type already fits, else None."""
+    """Return an array or list of plain numbers as an int64 or float64 copy where its type fits, else None."""
+    if isinstance(values, list) and set(map(type, values)) <= {int, float}:
+        try:
+            values = np.array(values, dtype=np.float64)
+        except OverflowError:
+            return None
     if not isinstance(values, np.ndarray) or values.ndim != 1 or values.dtype.kind not in "iuf":
         return None
     if whole and values.dtype.kind == "f" and not np.all(values == np.rint(values)):

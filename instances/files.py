@@ -123,7 +123,7 @@ def content_hash(item: Instance) -> str:
 
 def _expect(path: str | Path, item: Any, kind: Any, words: str) -> Any:
     if not isinstance(item, kind):
-        raise InputError(f"{path}: format: found {type(item).__name__.lower()}, expected {words}")
+        raise InputError(f"{path}: format: found {document_of(item)['format']}, expected {words}")
     return item
 
 

@@ -28,7 +28,7 @@ FIGURES = {
 def write_report(records: Sequence[Record], folder: Path, *, anonymous: bool = False) -> list[tables.Table]:
     """Write the report of the records and return its leading tables: both checks, then the claims.
 
-    Of the rows of one run, those of the newest code are used. ``anonymous`` leaves out host and commit.
+    Of the rows of one run, the latest is used. ``anonymous`` leaves out host and commit.
 
     Raises
     ------
@@ -49,22 +49,32 @@ def write_report(records: Sequence[Record], folder: Path, *, anonymous: bool = F
     lines = [json.dumps(asdict(r), allow_nan=False) for r in used]
     write_whole(folder / "records.jsonl", "".join(line + "\n" for line in lines))
     write_whole(folder / "environment.json", json.dumps(_environment(anonymous), indent=1) + "\n")
-    checks = (tables.guarantee_table(used), tables.clairvoyant_table(used), tables.growth_table(used))
+    checks = (
+        tables.guarantee_table(used),
+        tables.clairvoyant_table(used),
+        tables.growth_table(used),
+        tables.files_table(used),
+    )
     return [table for table in (*checks, tables.claims_table(judged)) if table.rows]
 
 
 def newest(records: Sequence[Record]) -> tuple[list[Record], int]:
-    """Return the rows of each run's newest code, and how many older ones there are.
+    """Return the latest row of each run, whatever its code and limits, and how many others there are.
 
-    A row that was skipped for want of a file gives way to a row of the same run that had it.
+    A row that was skipped gives way to one that was not.
     """
     latest: dict[tuple[Any, ...], Record] = {}
     for r in records:
         source = json.dumps(r.extra.get("source"), sort_keys=True)
-        run = (r.experiment, source, r.method, r.parameters, r.time_limit_s, r.memory_limit_mb, r.repetition)
-        if run not in latest or latest[run].started_utc <= r.started_utc:
+        run = (r.experiment, source, r.method, r.parameters, r.repetition)
+        known = latest.get(run)
+        if known is None or _rank(known) <= _rank(r):
             latest[run] = r
     return list(latest.values()), len(records) - len(latest)
+
+
+def _rank(record: Record) -> tuple[bool, str]:
+    return record.status != "skipped", record.started_utc
 
 
 def _environment(anonymous: bool) -> dict[str, Any]:
@@ -82,7 +92,8 @@ def _page(
         return "# Nothing to report\n\nThe store holds no runs; `certigap run bench` makes some.\n"
     parts = [
         "# How far from optimal are these heuristics, and what does it cost to know?\n",
-        f"{len(records)} runs, {ignored} rows of older code ignored. {environment['processor']}.{commit}\n",
+        f"{len(records)} runs, {ignored} older rows of the same runs left out.\n",
+        f"{environment['processor']}.{commit}\n",
         *(tables.markdown(table) for table in _tables(records, judged)),
         *(
             f"### {title}\n\n![{title}](figures/{name}.svg)\n"
@@ -105,6 +116,7 @@ def _tables(records: Sequence[Record], judged: Sequence[Judged]) -> list[tables.
         tables.growth_table(records),
         tables.real_table(records),
         tables.mmkp_table(records),
+        tables.files_table(records),
         tables.status_table(records),
     ]
     return [table for table in made if table.rows]

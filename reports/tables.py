@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from bench.jobs.job import Record
 from bench.judging.claims import Judged
-from bench.judging.measures import FIG6_FAMILY, family_minima, fastest_seconds, optima, witness_counts
+from bench.judging.measures import (
+    FIG6_FAMILY,
+    family_minima,
+    fastest_seconds,
+    medians,
+    optima,
+    witness_counts,
+)
 from bench.judging.statistics import Mean, mean_of, power_law, semi_log
 from reports.figures.clairvoyant import POLICIES, shares_by_load
 from reports.figures.fig6 import throughput_by_size
@@ -20,6 +27,7 @@ __all__ = [
     "claims_table",
     "clairvoyant_table",
     "fig6_table",
+    "files_table",
     "growth_table",
     "guarantee_table",
     "markdown",
@@ -27,6 +35,8 @@ __all__ = [
     "real_table",
     "status_table",
 ]
+
+WANTED_SHARE = 98.0  # % of the clairvoyant bound
 
 
 @dataclass(frozen=True)
@@ -133,7 +143,7 @@ def clairvoyant_table(records: Sequence[Record]) -> Table:
             cells.append("–" if mean is None else _mean(mean, 3))
         n = max((by_load[load].n for by_load in shares.values() if load in by_load), default=0)
         water = shares["water-filling"].get(load)
-        wanted = "–" if water is None else ("yes" if water.high >= 98.0 else "no")
+        wanted = "–" if water is None else _at_least(water, WANTED_SHARE)
         rows.append((f"{load:g}", str(n), *cells, wanted, gaps.get(load, "–")))
     columns = (
         "ρ (users/s)",
@@ -199,12 +209,12 @@ def growth_table(records: Sequence[Record]) -> Table:
     rows = []
     for method, unit, declared, fit, low, high in fits:
         seconds = fastest_seconds(records, method, FIG6_FAMILY)
-        sizes = [k for k in sorted(seconds) if low <= k <= high]
-        if len(sizes) < 6:
+        points = medians(seconds, low, high)
+        if len(points) < 6:
             continue
-        result = fit(sizes, [float(np.median(seconds[k])) for k in sizes])
+        result = fit(list(points), list(points.values()))
         interval = f"[{result.low:.3g}, {result.high:.3g}]"
-        span = f"{sizes[0]} … {sizes[-1]}"
+        span = f"{min(points)} … {max(points)}"
         rows.append(
             (method, span, unit, declared, f"{result.growth:.3g}", interval, f"{result.residual:.2g}")
         )
@@ -251,6 +261,32 @@ def mmkp_table(records: Sequence[Record]) -> Table:
     return Table("MMKP", columns, rows, frozenset(columns[3:6]))
 
 
+def files_table(records: Sequence[Record]) -> Table:
+    """Return each method on the user's own instances: value, share of the best bound, time."""
+    own = [r for r in records if r.experiment == "files"]
+    bounds: dict[str, float] = {}
+    for r in own:
+        if r.bound is not None and r.status not in ("error", "inconsistent"):
+            bounds[r.instance_sha256] = min(bounds.get(r.instance_sha256, np.inf), r.bound)
+    rows = []
+    for problem, method in dict.fromkeys((r.problem, r.method) for r in own):
+        runs = [r for r in own if (r.problem, r.method) == (problem, method)]
+        good = [r for r in runs if r.feasible and r.checked_objective is not None]
+        shares = [
+            (r.checked_objective or 0.0) / bounds[r.instance_sha256]
+            for r in good
+            if bounds.get(r.instance_sha256)
+        ]
+        value = "–" if not good else _mean(mean_of([r.checked_objective or 0.0 for r in good]), 4)
+        share = "–" if not shares else _mean(mean_of(shares, (0.0, 1.0)), 4)
+        times = [r.solve_s for r in good if r.solve_s is not None]
+        seconds = "–" if not times else f"{np.median(times):.3g}"
+        rows.append((problem, method, _of(len(good), len(runs)), value, share, seconds))
+    columns = ("problem", "method", "n", "value [95 %]", "share of the least bound [95 %]", "median time (s)")
+    note = "The least bound of an instance is that of any method that ran on it."
+    return Table("Own instances", columns, rows, frozenset(columns[2:]), note)
+
+
 def status_table(records: Sequence[Record]) -> Table:
     """Return how every experiment's runs ended, and why those that did not end well."""
     rows = []
@@ -266,6 +302,13 @@ def status_table(records: Sequence[Record]) -> Table:
 
 def _line(cells: tuple[str, ...]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+
+
+def _at_least(mean: Mean, limit: float) -> str:
+    """Return yes, no, or open where the interval includes the limit."""
+    if mean.low >= limit:
+        return "yes"
+    return "no" if mean.high < limit else "open"
 
 
 def _mean(mean: Mean, digits: int) -> str:
@@ -287,9 +330,13 @@ def _number(value: float | None, digits: int = 9) -> str:
     return "–" if value is None else f"{value:.{digits}g}"
 
 
-def _median(seconds: list[float] | None) -> str:
-    return "–" if not seconds else f"{np.median(seconds):.3g}"
+def _median(seconds: Mapping[str, float] | None) -> str:
+    return "–" if not seconds else f"{np.median(list(seconds.values())):.3g}"
 
 
-def _ratio(slow: list[float] | None, fast: list[float] | None) -> str:
-    return "–" if not slow or not fast else f"{np.median(slow) / np.median(fast):.3g} ×"
+def _ratio(slow: Mapping[str, float] | None, fast: Mapping[str, float] | None) -> str:
+    """Return the ratio of the medians over the instances that both have."""
+    both = sorted(set(slow or {}) & set(fast or {}))
+    if slow is None or fast is None or not both:
+        return "–"
+    return f"{np.median([slow[i] for i in both]) / np.median([fast[i] for i in both]):.3g} ×"

@@ -8,6 +8,7 @@ from typing import Any
 import typer
 
 from bench.commands.common import note, numeric_settings
+from bench.jobs.store import DEFAULT_STORE
 from instances.errors import InputError, shown
 
 __all__ = ["generate_instances", "import_instance"]
@@ -52,15 +53,25 @@ def generate_instances(
 
 
 def import_instance(
-    source: str = typer.Argument(..., help="azure, mooncake, ucc5g or csv."),
+    source: str = typer.Argument(..., help="azure, mooncake, ucc5g or csv; store for JSON Lines of a store."),
     files: list[Path] = typer.Argument(..., help="The data; ucc5g takes the events and a request trace."),
-    output: Path = typer.Option(..., "-o", "--output", help="Folder for the instance."),
+    output: Path | None = typer.Option(None, "-o", "--output", help="Folder for the instance."),
     preset: str | None = typer.Option(None, "--preset", help="What the data lack comes from here."),
     constants: str = typer.Option("calibrated", "--constants", help="calibrated or physical."),
     users: int | None = typer.Option(None, "--users", help="Number of users."),
     seed: int = typer.Option(0, "--seed", help="Of what is drawn."),
-) -> None:
-    """Make an instance of measured data; what the data lack comes from the preset and the seed."""
+    store_path: Path = typer.Option(DEFAULT_STORE, "--store", help="Where `import store` merges the rows."),
+) -> int:
+    """Make an instance of measured data; what the data lack comes from the preset and the seed.
+
+    ``import store`` merges rows that ``certigap export jsonl`` wrote.
+    """
+    if source == "store":
+        from bench.commands.export import import_records
+
+        return import_records(files, store_path)
+    if output is None:
+        raise InputError("-o: missing, expected a folder for the instance")
     from instances.files import save
     from instances.importers import compose
 
@@ -74,6 +85,7 @@ def import_instance(
     save(instance, target)
     typer.echo(str(target))
     note(f"{instance.n_users} users; {instance.origin.source}")
+    return 0
 
 
 def _family(kind: str, preset: str | None, constants: str) -> str:
@@ -106,7 +118,7 @@ def _recipe(source: str, files: list[Path], preset: str | None) -> tuple[str, bo
         "csv": ("handover_from_csv", False, 1) if of_handover else ("balance_from_csv", True, 1),
     }
     if source not in recipes:
-        raise InputError(f"SOURCE: found {shown(source)}, expected one of {', '.join(recipes)}")
+        raise InputError(f"SOURCE: found {shown(source)}, expected one of {', '.join(recipes)}, store")
     recipe, takes_constants, count = recipes[source]
     if len(files) != count:
         words = "the events and a request trace" if count == 2 else "one file"

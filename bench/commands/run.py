@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 import time
 from collections import Counter
 from dataclasses import replace
@@ -30,8 +32,10 @@ def run_experiments(
     workers: int | None = typer.Option(
         None, "--workers", help="Processes; timing experiments take 1.", min=1
     ),
-    time_limit: float | None = typer.Option(None, "--time-limit", help="Seconds a run.", min=0.0),
-    memory_limit: float | None = typer.Option(None, "--memory-limit", help="Megabytes a run.", min=0.0),
+    time_limit: float | None = typer.Option(None, "--time-limit", help="Seconds a run.", min=0.0, max=1e9),
+    memory_limit: float | None = typer.Option(
+        None, "--memory-limit", help="Megabytes a run.", min=0.0, max=1e9
+    ),
     limit: int | None = typer.Option(None, "--limit", help="At most the first N runs.", min=0),
     only: str | None = typer.Option(None, "--only", help="The run whose key begins so."),
     rerun: bool = typer.Option(False, "--rerun", help="Run what is stored already, too."),
@@ -40,13 +44,14 @@ def run_experiments(
 ) -> int:
     """Run experiments, or methods on a folder of instances; what is stored already is not run again."""
     from bench.jobs.executors import EXECUTORS, run_all
-    from bench.jobs.grid import keyed_runs, missing_runs
+    from bench.jobs.grid import job_of, keyed_runs, missing_runs
     from bench.jobs.store import Store
 
     if executor not in EXECUTORS:
         raise InputError(f"--executor: found {shown(executor)}, expected one of {', '.join(EXECUTORS)}")
-    jobs = _jobs(targets, methods, seeds, time_limit, memory_limit)
-    keyed = _only(keyed_runs(jobs), only)[:limit]
+    stored = [] if only is None else _stored(store_path, only)
+    jobs = [job_of(stored[0])] if stored else _jobs(targets, methods, seeds, time_limit, memory_limit)
+    keyed = keyed_runs(jobs) if stored else _only(keyed_runs(jobs), only)[:limit]
     timing = any(job.timing for _, job in keyed)
     workers = workers or 1
     if timing and workers > 1 and not force:
@@ -66,7 +71,8 @@ def run_experiments(
                 store.add(record)
                 progress.advance(record)
         except KeyboardInterrupt:
-            note(f"stopped; what ran is stored. The same command goes on: certigap run {' '.join(targets)}")
+            again = shlex.join(["certigap", *sys.argv[1:]])
+            note(f"stopped; what ran is stored. The same command goes on: {again}")
             raise
         finally:
             progress.close()
@@ -96,12 +102,30 @@ def show_record(
         raise InputError(f"{store_path}: key: found {len(found)} rows for {shown(key)}, expected one")
     fields = {name: getattr(found[0], name) for name in found[0].columns()}
     typer.echo(json.dumps(fields, indent=1, allow_nan=False))
-    typer.echo(f"repeat: certigap run {_target(found[0])} --only {found[0].key[:16]} --store {store_path}")
+    command = [
+        "certigap",
+        "run",
+        found[0].experiment,
+        "--only",
+        found[0].key[:16],
+        "--store",
+        str(store_path),
+    ]
+    typer.echo(f"repeat: {shlex.join(command)}")
     return 0
 
 
-def _target(record: Any) -> str:
-    return record.extra["source"]["path"] if record.experiment == "files" else str(record.experiment)
+def _stored(store_path: Path, only: str) -> list[Any]:
+    """Return the one row whose key begins so, nothing if there is none: it tells what to run."""
+    from bench.jobs.store import Store
+
+    if not store_path.is_file():
+        return []
+    with Store(store_path, read_only=True) as store:
+        found = list(store.records("substr(key, 1, ?) = ?", (len(only), only)))
+    if len(found) > 1:
+        raise InputError(f"--only: found {len(found)} rows for {shown(only)}, expected one")
+    return found
 
 
 def _jobs(
@@ -123,11 +147,11 @@ def _jobs(
             raise InputError(
                 f"{shown(target)}: found neither, expected a folder or one of {', '.join(EXPERIMENTS)}"
             )
-    unknown = set(methods) - {job.method for job in jobs}
+    unknown = {_absolute(name) for name in methods} - {job.method for job in jobs}
     if unknown:
-        known = ", ".join(sorted({job.method for job in jobs})) or "the methods of these problems"
+        known = ", ".join(sorted({job.method for job in jobs})) or "methods of the instances' problems"
         raise InputError(f"--method: found {', '.join(sorted(unknown))}, expected some of {known}")
-    jobs = [job for job in jobs if not methods or job.method in methods]
+    jobs = [job for job in jobs if not methods or job.method in map(_absolute, methods)]
     changes: dict[str, Any] = {
         key: v for key, v in (("time_s", time_limit), ("memory_mb", memory_limit)) if v is not None
     }
@@ -147,15 +171,21 @@ def _file_jobs(target: Path, methods: list[str]) -> list[Any]:
         else [target]
     )
     if not paths:
-        raise InputError(f"{target}: found an empty folder, expected instances")
+        raise InputError(f"{target}: found no file, expected files of instances")
     jobs = []
     for path in paths:
         problem = problem_of(load_instance(path))
         names = [method.name for method in methods_of(problem) if not methods or method.name in methods]
-        names += [name for name in methods if ":" in name]
+        names += [_absolute(name) for name in methods if ":" in name]
         source = FromFile(str(path.absolute()))
         jobs += [Job("files", problem, source, name) for name in names]
     return jobs
+
+
+def _absolute(method: str) -> str:
+    """Return an own method's name with the absolute path of its file."""
+    place, _, function = method.rpartition(":")
+    return f"{Path(place).absolute()}:{function}" if place.endswith(".py") else method
 
 
 def _only(keyed: list[tuple[str, Any]], only: str | None) -> list[tuple[str, Any]]:

@@ -18,8 +18,8 @@ def solve_file(
     file: Path = typer.Argument(..., help="An instance."),
     method: str = typer.Option(..., "--method", help="A method of `certigap methods`."),
     settings: list[str] = typer.Option([], "--set", help="KEY=VALUE of the method."),
-    time_limit: float | None = typer.Option(None, "--time-limit", help="Seconds.", min=0.0),
-    memory_limit: float | None = typer.Option(None, "--memory-limit", help="Megabytes.", min=0.0),
+    time_limit: float | None = typer.Option(None, "--time-limit", help="Seconds.", min=0.0, max=1e9),
+    memory_limit: float | None = typer.Option(None, "--memory-limit", help="Megabytes.", min=0.0, max=1e9),
     output: Path | None = typer.Option(None, "-o", "--output", help="File for the decision."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
 ) -> int:
@@ -45,6 +45,8 @@ def solve_file(
 
         write_whole(output, json.dumps(decision) + "\n")
     typer.echo(json.dumps(answer, allow_nan=False)) if as_json else _print(record, output)
+    if record.status == "skipped" and as_json:
+        note(record.message)
     return _status(record)
 
 
@@ -127,6 +129,5 @@ def _status(record: Any) -> int:
     if record.status in ("inconsistent", "error"):
         return FAILED
     if record.status == "skipped":
-        note(record.message)
         return REFUSED
     return LIMIT if record.status == "unknown" else 0

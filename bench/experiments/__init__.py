@@ -7,7 +7,7 @@ from collections.abc import Callable
 from bench.experiments import balance, handover, mmkp
 from bench.jobs.job import Job
 
-__all__ = ["EXPERIMENTS", "TIMING"]
+__all__ = ["EXPERIMENTS"]
 
 
 def _bench(seeds: int | None) -> list[Job]:
@@ -31,4 +31,3 @@ EXPERIMENTS: dict[str, Callable[[int | None], list[Job]]] = {
     "handover-real": lambda seeds: handover.real(seeds or 10),
     "mmkp": lambda seeds: mmkp.benchmark(seeds or 10),
 }
-TIMING = frozenset({"balance-fig6"})  # experiments whose times are published: one worker

@@ -82,7 +82,7 @@ class Run:
         except MemoryError:
             limit = self.job.limits.memory_mb
             self._end(Status.UNKNOWN, Stopped.MEMORY, f"more than the limit of {limit} MB")
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             text = str(error).splitlines()[0] if str(error) else ""
             self._end(Status.ERROR, Stopped.CRASH, f"{type(error).__name__}: {text}")
 
@@ -107,7 +107,7 @@ def warm_up(problem: str, method: str) -> float:
     resolve(PROBLEMS[problem].evaluator)
     family, size = _TINY[problem]
     settings = {"horizon_s": 1.0} if problem == "handover" else {}
-    with quiet_stdout(), suppress(Exception):  # what a method cannot do shows in the run itself
+    with quiet_stdout(), suppress(Exception, SystemExit):  # what a method cannot do shows in the run itself
         solve(generate(family, users=size, seed=1, settings=settings), limits=Limits(), seed=0)
     return (time.perf_counter_ns() - begun) * 1e-9
 

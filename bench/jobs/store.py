@@ -129,11 +129,13 @@ def _from_row(row: sqlite3.Row) -> Record:
 
 
 def jsonable(value: Any) -> Any:
-    """Return ``value`` with numpy numbers and non-finite floats made fit for JSON."""
+    """Return ``value`` made fit for JSON: numpy numbers as numbers, NaN and infinities as null, else text."""
     if isinstance(value, dict):
         return {str(key): jsonable(v) for key, v in value.items()}
     if isinstance(value, list | tuple):
         return [jsonable(v) for v in value]
     if hasattr(value, "item") and not isinstance(value, str):
         value = value.item() if getattr(value, "ndim", 0) == 0 else value.tolist()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, str | int | float | bool | None) else repr(value)

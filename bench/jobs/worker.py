@@ -12,7 +12,8 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from concurrent.futures import CancelledError, TimeoutError
+from concurrent.futures import TimeoutError
+from contextlib import suppress
 from typing import Any
 
 from pebble import CONSTS, ProcessExpired, ProcessPool
@@ -62,7 +63,7 @@ class Worker:
             return failed_record(job, Status.UNKNOWN, Stopped.TIME, text)
         except ProcessExpired as error:
             return failed_record(job, Status.ERROR, Stopped.CRASH, _last_words(error.exitcode))
-        except (CancelledError, Exception) as error:
+        except BaseException as error:  # a method may raise KeyboardInterrupt; Ctrl-C never arrives here
             if self._stopped:
                 raise StoppedError from None
             self._pool.stop()
@@ -93,14 +94,16 @@ def _last_words(code: int) -> str:
 
 
 def _prepare_process(methods: Sequence[tuple[str, str]]) -> None:
-    """Leave Ctrl-C to the parent, silence native code, and warm up the run's methods."""
+    """Leave Ctrl-C to the parent, silence native code, and warm up the run's methods.
+
+    A user's own method is warmed up in its first run: if it takes the process down, that is one row.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     for problem, method in methods:
-        try:
-            warm_up(problem, method)
-        except Exception:  # the run itself will say what is wrong
-            continue
+        if ":" not in method:
+            with suppress(Exception):  # the run itself will say what is wrong
+                warm_up(problem, method)
 
 
 _current: list[Run] = []  # the run that this process is in

@@ -79,19 +79,23 @@ def judge(claim: Claim, records: Sequence[Record]) -> Judged:
     sampled = not measurement.evidence.startswith("proved")
     if claim.kind == "value" and sampled and measurement.n < 2:
         return Judged(claim, "not testable", measurement, "one run has no interval")
-    return Judged(claim, verdict(claim, measurement), measurement)
+    found = verdict(claim, measurement)
+    reason = "the interval includes the limit" if found == "not testable" else ""
+    return Judged(claim, found, measurement, reason)
 
 
 def verdict(claim: Claim, measurement: Measurement) -> str:
     """Return the verdict.
 
-    An inequality on a sampled mean or fit holds unless the whole interval contradicts it; on an extreme, one
-    proved witness decides.
+    An inequality holds when the measured value satisfies it, and is contradicted when the whole interval does
+    not; in between it is not testable. An extreme has no interval: one proved witness decides.
     """
-    if claim.kind == "at_least":
-        return "holds" if measurement.high >= claim.value else "contradicted"
-    if claim.kind == "at_most":
-        return "holds" if measurement.low <= claim.value else "contradicted"
+    if claim.kind in ("at_least", "at_most"):
+        sign = 1.0 if claim.kind == "at_least" else -1.0
+        if sign * measurement.value >= sign * claim.value:
+            return "holds"
+        best = measurement.high if claim.kind == "at_least" else measurement.low
+        return "not testable" if sign * best >= sign * claim.value else "contradicted"
     half = 0.5 * claim.digit
     if measurement.low - half <= claim.value <= measurement.high + half:
         return "reproduced"

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from bench.jobs.job import Record
-from bench.judging.statistics import Fit, Mean, mean_of, power_law, semi_log
+from bench.judging.statistics import Fit, mean_of, power_law, semi_log, stratified_mean
 
 __all__ = [
     "MEASURES",
     "Measurement",
     "NotTestableError",
+    "certified_bounds",
     "family_minima",
     "fastest_seconds",
     "load_of",
+    "medians",
     "optima",
     "paired_ratios",
     "witness_counts",
 ]
 
 FIG6_FAMILY = "calibrated-fig4"
+LARGEST_FIG6 = 16  # users
+PERCENT = (0.0, 100.0)
 SOLVED = ("optimal", "feasible")
 
 
@@ -109,18 +113,36 @@ def load_of(record: Record) -> float | None:
     return None if value is None else float(value)
 
 
-def fastest_seconds(records: Sequence[Record], method: str, family: str) -> dict[int, list[float]]:
-    """Return by size the seconds of each instance of ``balance-fig6``, the fastest of its repetitions."""
-    best: dict[tuple[int, str], float] = {}
+def fastest_seconds(records: Sequence[Record], method: str, family: str) -> dict[int, dict[str, float]]:
+    """Return by size and instance the seconds in ``balance-fig6``, the fastest of the repetitions.
+
+    Rows of several workers, of the calling process and of exact methods that did not finish carry no
+    published time.
+    """
+    finished = ("optimal",) if method.startswith("exhaustive") else SOLVED
+    sizes: dict[int, dict[str, float]] = defaultdict(dict)
     for r in records:
         wanted = (r.experiment, r.method, r.family) == ("balance-fig6", method, family)
-        if wanted and r.status in SOLVED and r.solve_s is not None:
-            place = (r.size, r.instance_sha256)
-            best[place] = min(best.get(place, np.inf), r.solve_s)
-    sizes: dict[int, list[float]] = defaultdict(list)
-    for (size, _), seconds in sorted(best.items()):
-        sizes[size].append(seconds)
-    return dict(sizes)
+        timed = (r.executor, r.workers) == ("processes", 1) and r.solve_s is not None
+        if wanted and timed and r.status in finished:
+            known = sizes[r.size].get(r.instance_sha256, np.inf)
+            sizes[r.size][r.instance_sha256] = min(known, r.solve_s or np.inf)
+    return dict(sorted(sizes.items()))
+
+
+def medians(by_size: Mapping[int, Mapping[str, float]], low: int = 0, high: int = 10**9) -> dict[int, float]:
+    """Return the median over instances of each size from ``low`` to ``high``."""
+    return {k: float(np.median(list(column.values()))) for k, column in by_size.items() if low <= k <= high}
+
+
+def certified_bounds(records: Iterable[Record], experiment: str) -> dict[str, tuple[float, bool]]:
+    """Return each trace's upper bound by content hash, and whether its proof was verified."""
+    bounds: dict[str, tuple[float, bool]] = {}
+    for r in records:
+        if r.experiment == experiment and r.bound is not None and r.status in (*SOLVED, "bound_only"):
+            verified = r.extra.get("verified_bound")
+            bounds[r.instance_sha256] = (r.bound, False) if verified is None else (float(verified), True)
+    return bounds
 
 
 def _smallest_ratio(records: Sequence[Record], method: str) -> Measurement:
@@ -176,11 +198,7 @@ def _clairvoyant_pairs(
 ) -> tuple[list[tuple[float, float, bool, Record]], int]:
     """Return (value, bound, whether the bound was verified, row) of each trace at a load."""
     own = [r for r in records if r.experiment == "handover-clairvoyant" and load_of(r) == load]
-    bounds: dict[str, tuple[float, bool]] = {}
-    for r in own:
-        if r.bound is not None and r.status in (*SOLVED, "bound_only"):
-            verified = r.extra.get("verified_bound")
-            bounds[r.instance_sha256] = (r.bound, False) if verified is None else (float(verified), True)
+    bounds = certified_bounds(own, "handover-clairvoyant")
     runs = [r for r in own if r.method == "water-filling"]
     pairs = [
         (r.checked_objective, *bounds[r.instance_sha256], r)
@@ -194,7 +212,7 @@ def _clairvoyant_ratio(records: Sequence[Record], load: float) -> Measurement:
     pairs, expected = _clairvoyant_pairs(records, load)
     if not pairs:
         raise NotTestableError(f"no trace with a certified bound at ρ = {load:g}")
-    mean = mean_of([100.0 * value / bound for value, bound, _, _ in pairs])
+    mean = mean_of([100.0 * value / bound for value, bound, _, _ in pairs], PERCENT)
     verified = all(verified for _, _, verified, _ in pairs)
     evidence = "verified (slot prices)" if verified else "bounded"
     return Measurement(mean.value, mean.low, mean.high, mean.n, expected, evidence, "ratio to an upper bound")
@@ -210,10 +228,7 @@ def _smallest_clairvoyant_ratio(records: Sequence[Record]) -> Measurement:
 def _least(measured: Iterable[tuple[float, Measurement]], name: str) -> Measurement:
     pairs = list(measured)
     at, least = min(pairs, key=lambda pair: pair[1].value)
-    n, expected = sum(m.n for _, m in pairs), sum(m.expected for _, m in pairs)
-    return Measurement(
-        least.value, least.low, least.high, n, expected, least.evidence, f"least at {name} = {at:g}"
-    )
+    return replace(least, detail=f"least of {len(pairs)}, at {name} = {at:g}")
 
 
 def _mean_accuracy(records: Sequence[Record], load: float) -> Measurement:
@@ -227,7 +242,7 @@ def _mean_accuracy(records: Sequence[Record], load: float) -> Measurement:
     ]
     if not values:
         raise NotTestableError(f"no run at ρ = {load:g}")
-    mean = mean_of(values)
+    mean = mean_of(values, PERCENT)
     return Measurement(mean.value, mean.low, mean.high, mean.n, len(runs), "sampled")
 
 
@@ -238,42 +253,39 @@ def _smallest_mean_accuracy(records: Sequence[Record]) -> Measurement:
 def _speed_up(records: Sequence[Record], baseline: str, which: str) -> Measurement:
     slow = fastest_seconds(records, baseline, FIG6_FAMILY)
     fast = fastest_seconds(records, "hybrid", FIG6_FAMILY)
-    sizes = sorted(set(slow) & set(fast))
-    if 16 not in sizes:
+    paired = {k: [slow[k][i] / fast[k][i] for i in slow[k] if i in fast[k]] for k in slow if k in fast}
+    sizes = [k for k, ratios in paired.items() if ratios]
+    if LARGEST_FIG6 not in sizes:
         largest = f"up to K = {max(sizes)}" if sizes else "not"
-        raise NotTestableError(f"{baseline} ran {largest} here; `nox -s fig6` runs it up to K = 16")
-    by_size = {k: [a / b for a, b in zip(slow[k], fast[k], strict=False)] for k in sizes}
-    times = f"{np.median(slow[16]):.3g} s against {1e3 * np.median(fast[16]):.3g} ms"
+        raise NotTestableError(
+            f"{baseline} ran {largest} here; `nox -s fig6` runs it up to K = {LARGEST_FIG6}"
+        )
+    both = [medians({LARGEST_FIG6: times[LARGEST_FIG6]})[LARGEST_FIG6] for times in (slow, fast)]
+    times = f"{both[0]:.3g} s against {1e3 * both[1]:.3g} ms"
+    expected = len(fast[LARGEST_FIG6])
     if which == "last":
-        mean = mean_of(by_size[16])
+        mean = mean_of(paired[LARGEST_FIG6])
     else:
-        mean = mean_of([float(np.mean(column)) for column in zip(*by_size.values(), strict=False)])
-        times = f"K = {sizes[0]} … {sizes[-1]}; at 16 {times}"
-    return Measurement(mean.value, mean.low, mean.high, mean.n, mean.n, "sampled", times)
+        mean = stratified_mean([paired[k] for k in sizes])
+        times = f"K = {sizes[0]} … {sizes[-1]}; at {LARGEST_FIG6} {times}"
+        expected = sum(len(fast[k]) for k in sizes)
+    return Measurement(mean.value, mean.low, mean.high, mean.n, expected, "sampled", times)
 
 
-def _medians(records: Sequence[Record], method: str, low: int, high: int) -> tuple[list[int], list[float]]:
-    seconds = fastest_seconds(records, method, FIG6_FAMILY)
-    sizes = [k for k in sorted(seconds) if low <= k <= high]
-    return sizes, [float(np.median(seconds[k])) for k in sizes]
-
-
-def _fit(
-    fit: Callable[[Sequence[float], Sequence[float]], Fit], sizes: list[int], seconds: list[float]
-) -> Measurement:
-    if len(sizes) < 6:
-        raise NotTestableError(f"found {len(sizes)} sizes, a growth fit takes at least 6")
-    result = fit(sizes, seconds)
-    detail = f"K = {sizes[0]} … {sizes[-1]}, largest log residual {result.residual:.2g}"
+def _fit(fit: Callable[[Sequence[float], Sequence[float]], Fit], points: dict[int, float]) -> Measurement:
+    if len(points) < 6:
+        raise NotTestableError(f"found {len(points)} sizes, a growth fit takes at least 6")
+    result = fit(list(points), list(points.values()))
+    detail = f"K = {min(points)} … {max(points)}, largest log residual {result.residual:.2g}"
     return Measurement(result.growth, result.low, result.high, result.n, result.n, "sampled", detail)
 
 
 def _growth_exponent(records: Sequence[Record]) -> Measurement:
-    return _fit(power_law, *_medians(records, "hybrid", 32, 1024))
+    return _fit(power_law, medians(fastest_seconds(records, "hybrid", FIG6_FAMILY), 32, 1024))
 
 
 def _growth_base(records: Sequence[Record], method: str) -> Measurement:
-    return _fit(semi_log, *_medians(records, method, 10, 16))
+    return _fit(semi_log, medians(fastest_seconds(records, method, FIG6_FAMILY), 10, 16))
 
 
 def _mean_degradation(records: Sequence[Record]) -> Measurement:
@@ -283,7 +295,7 @@ def _mean_degradation(records: Sequence[Record]) -> Measurement:
     }
     if not unique:
         raise NotTestableError("no run with a proved optimum in the store")
-    mean: Mean = mean_of([100.0 * (1.0 - ratio.value) for ratio in unique.values()])
+    mean = mean_of([100.0 * (1.0 - ratio.value) for ratio in unique.values()], PERCENT)
     return Measurement(mean.value, mean.low, mean.high, mean.n, mean.n, "proved")
 
 

@@ -164,7 +164,7 @@ def _balance(
     users = BalanceUsers(**{**drawn, **columns})
     text = f"{source}; drawn: {', '.join(missing) or 'nothing'}"
     return BalanceInstance(
-        safe_name(f"{path.name.split('.')[0]}-n{len(inputs)}-s{seed}", "imported"),
+        safe_name(f"{path.name.split('.')[0]}-{constants}-{preset}-n{len(inputs)}-s{seed}.json", "imported"),
         Server(chosen.memory_bytes, 2, TENTHS, TENTHS),
         llm,
         slm,
@@ -201,7 +201,7 @@ def _trace(
     )
     window = max(int(as_decimal(preset.window_s) // as_decimal(preset.slot_s)), 1)
     return HandoverTrace(
-        safe_name(f"{path.name.split('.')[0]}-n{len(arrivals)}-s{seed}", "imported"),
+        safe_name(f"{path.name.split('.')[0]}-{preset_name}-n{len(arrivals)}-s{seed}.json", "imported"),
         preset.utility,
         preset.slot_s,
         window,

@@ -7,6 +7,7 @@ import hashlib
 import io
 import os
 import re
+import stat
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,6 +93,8 @@ def safe_name(path: str | os.PathLike[str], fallback: str) -> str:
 
 def _bytes(path: str | os.PathLike[str], place: str) -> bytes:
     try:
+        if stat.S_ISFIFO(os.stat(path).st_mode):
+            raise InputError(f"{place}: found a pipe, expected a file")
         with open(path, "rb") as file:
             stored = file.read(MAX_BYTES + 1)
     except IsADirectoryError:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from bench.jobs.job import Record
-from bench.judging.measures import load_of
+from bench.judging.measures import certified_bounds, load_of
 from bench.judging.statistics import Mean, mean_of
 from bench.registry import METHODS
 from reports.style import discard, new_figure, save_figure, style_of
@@ -23,17 +23,14 @@ PUBLISHED = {1: 99.47, 8: 98.23}  # water-filling, as printed
 def shares_by_load(records: Sequence[Record], policy: str) -> dict[float, Mean]:
     """Return 100 · value / certified bound by load, the mean over traces with its interval."""
     own = [r for r in records if r.experiment == "handover-clairvoyant"]
-    bounds: dict[str, float] = {}
-    for r in own:
-        if r.bound is not None and r.status in ("optimal", "feasible", "bound_only"):
-            bounds[r.instance_sha256] = float(r.extra.get("verified_bound", r.bound))
+    bounds = certified_bounds(own, "handover-clairvoyant")
     shares: dict[float, list[float]] = defaultdict(list)
     for r in own:
         load = load_of(r)
         usable = r.method == policy and r.feasible and r.size and r.instance_sha256 in bounds
         if usable and load is not None and r.checked_objective is not None:
-            shares[load].append(100.0 * r.checked_objective / bounds[r.instance_sha256])
-    return {load: mean_of(values) for load, values in sorted(shares.items())}
+            shares[load].append(100.0 * r.checked_objective / bounds[r.instance_sha256][0])
+    return {load: mean_of(values, (0.0, 100.0)) for load, values in sorted(shares.items())}
 
 
 def draw(records: Sequence[Record], folder: Path) -> list[Path]:

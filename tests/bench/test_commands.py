@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -202,7 +203,7 @@ def test_unsupported_solver_ends_with_status_2(instance: Path) -> None:
     """A solver that isn't installed ends with status 2 and says how to get it."""
     done = certigap("solve", instance, "--method", "milp", "--set", "solver=MIPCL_CMD")
     assert done.returncode == 2
-    assert "MIPCL_CMD is not installed" in done.stderr
+    assert "MIPCL_CMD is not installed" in done.stdout
 
 
 def test_limit_without_anything_ends_with_status_3(tmp_path: Path) -> None:
@@ -266,6 +267,46 @@ def test_run_resumes_shows_and_reports(tmp_path: Path) -> None:
     assert report.returncode == 0, report.stderr
     assert (tmp_path / "report" / "report.md").read_text().startswith("# How far from optimal")
     assert len((tmp_path / "report" / "records.jsonl").read_text().splitlines()) == 4
+
+
+def test_printed_command_repeats_a_row(tmp_path: Path) -> None:
+    """The command that ``show`` prints repeats a row with its limit, own method and a path with a space."""
+    folder = tmp_path / "a folder"
+    certigap("generate", "balance", "--users", 4, "-n", 1, "-o", folder)
+    own = tmp_path / "own.py"
+    own.write_text("from formulations.balance.heuristics.hybrid import solve_hybrid as mine\n")
+    store = tmp_path / "s.sqlite"
+    options = ("--method", "own.py:mine", "--time-limit", 7, "--store", store)
+    done = certigap("run", "a folder", *options, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    key = certigap("show", "--store", store).stdout.split()[0]
+    repeat = certigap("show", key, "--store", store).stdout.splitlines()[-1].removeprefix("repeat: certigap ")
+    again = certigap(*shlex.split(repeat))
+    assert (again.returncode, "1 runs to do" in again.stderr) == (0, True), again.stderr
+    assert len(certigap("show", "--store", store).stdout.splitlines()) == 1
+
+
+@pytest.mark.parametrize("words", ["os._exit(9)", "raise SystemExit(3)", "raise KeyboardInterrupt"])
+def test_method_that_ends_its_process_costs_its_own_runs_only(words: str, tmp_path: Path) -> None:
+    """A method that ends the process already when it is warmed up becomes a row; the others are done."""
+    certigap("generate", "balance", "--users", 4, "-n", 2, "-o", tmp_path / "in")
+    (tmp_path / "own.py").write_text(f"import os\ndef ends(instance, *, limits, seed=0):\n    {words}\n")
+    options = ("--method", "own.py:ends", "--method", "hybrid", "--store", "s.sqlite")
+    done = certigap("run", "in", *options, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    statuses = [
+        line.split()[1] for line in certigap("show", "--store", "s.sqlite", cwd=tmp_path).stdout.splitlines()
+    ]
+    assert sorted(statuses) == ["error", "error", "feasible", "feasible"]
+
+
+@pytest.mark.parametrize("name", [":f", "os:getcwd", "no_such_module:f", "none.py:f"])
+def test_unusable_own_method_is_one_line(name: str, instance: Path) -> None:
+    """A method's name that leads nowhere, or to no method, ends without a traceback."""
+    done = certigap("solve", instance, "--method", name)
+    assert done.returncode in (1, 2)
+    assert "Traceback" not in done.stderr
 
 
 def test_import_names_what_was_drawn(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from scipy import stats
 from bench.judging.agreement import disagreements
 from bench.judging.claims import Claim, judge, judge_all, published_claims, verdict
 from bench.judging.measures import MEASURES, Measurement, NotTestableError
-from bench.judging.statistics import mean_of, power_law, semi_log
+from bench.judging.statistics import mean_of, power_law, semi_log, stratified_mean
 from tests.bench.sample_records import record
 
 
@@ -40,6 +40,19 @@ def test_growth_of_exact_laws_is_found() -> None:
         power_law([1, 2], [1, 2])
 
 
+def test_stratified_mean_weighs_strata_alike() -> None:
+    """The mean of strata is the mean of their means, with the standard error of independent strata."""
+    mean = stratified_mean([[1.0, 3.0], [10.0, 10.0, 10.0]])
+    assert (mean.value, mean.n) == (6.0, 5)
+    half = stats.t.ppf(0.975, 3) * np.sqrt(2.0 / 2) / 2
+    assert mean.high - mean.value == pytest.approx(half)
+
+
+def test_interval_is_cut_to_the_possible() -> None:
+    """A share's interval ends at 100 %."""
+    assert mean_of([99.0, 100.0, 95.0], (0.0, 100.0)).high == 100.0
+
+
 def claim(kind: str, value: float, **fields: float) -> Claim:
     """Return a claim for the verdicts' tests."""
     return Claim("x", "e", "p", "here", "so", kind, value, "%", ("mean_accuracy", 4), **fields)
@@ -66,13 +79,15 @@ def test_verdict_on_a_value(published: float, low: float, high: float, expected:
     [
         ("at_least", 0.5, 0.5, "holds"),
         ("at_least", 1 / 3, 1 / 3, "contradicted"),
-        ("at_least", 0.45, 0.55, "holds"),
-        ("at_most", 0.45, 0.55, "holds"),
+        ("at_least", 0.45, 0.56, "holds"),
+        ("at_least", 0.45, 0.54, "not testable"),
+        ("at_most", 0.45, 0.54, "holds"),
+        ("at_most", 0.45, 0.56, "not testable"),
         ("at_most", 0.51, 0.6, "contradicted"),
     ],
 )
 def test_verdict_on_an_inequality(kind: str, low: float, high: float, expected: str) -> None:
-    """An inequality is contradicted only by the whole interval."""
+    """An inequality holds by the value, is contradicted by the whole interval, and is open in between."""
     measured = Measurement((low + high) / 2, low, high, 10, 10, "sampled")
     assert verdict(claim(kind, 0.5), measured) == expected
 

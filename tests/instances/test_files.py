@@ -204,13 +204,14 @@ def test_mmkp_hash_ignores_the_name() -> None:
 
 def test_instance_where_a_decision_is_wanted() -> None:
     """An instance's file is no decision."""
-    with pytest.raises(InputError, match=r"slot\.json: format: found slotinstance, expected a decision$"):
+    with pytest.raises(InputError, match=r"slot\.json: format: found certigap/slot, expected a decision$"):
         load_decision(FOLDER / "slot.json")
 
 
 def test_decision_where_an_instance_is_wanted() -> None:
     """A decision's file is no instance."""
-    with pytest.raises(InputError, match=r"choice\.json: format: found choice, expected an instance$"):
+    expected = r"choice\.json: format: found certigap/choice, expected an instance$"
+    with pytest.raises(InputError, match=expected):
         load_instance(FOLDER / "choice.json")
 
 

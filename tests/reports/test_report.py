@@ -99,6 +99,10 @@ def test_newest_code_counts() -> None:
     other = record("hybrid", "j", 2, started_utc="2001")
     used, ignored = newest([new, old, other])
     assert ([r.checked_objective for r in used], ignored) == ([2, 2], 1)
+    limited = record("hybrid", "i", 3, started_utc="2003", time_limit_s=9.0)
+    assert newest([new, limited])[0] == [limited]
+    skipped = record("hybrid", "i", None, status="skipped", started_utc="2004")
+    assert newest([new, skipped])[0] == newest([skipped, new])[0] == [new]
 
 
 def test_anonymous_report_names_no_host(tmp_path: Path) -> None:

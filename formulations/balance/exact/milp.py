@@ -73,6 +73,7 @@ class _Search:
         self.nodes = self.repairs = 0
         self.phases = {"build": 0.0, "solve": 0.0}
         self.proved = True
+        self.stopped = Stopped.DONE  # why the first share that was not closed was left
 
     def improve_at(self, share: float) -> None:
         """Search for an assignment at ``share`` that serves more users than the best one known."""
@@ -90,24 +91,31 @@ class _Search:
             begun = time.perf_counter()
             left = None if self.deadline is None else self.deadline - begun
             if left is not None and left <= 0.0:
-                break
+                return self._leave(Stopped.TIME)
             answer = solve(model.programme, self.solver, time_s=left, options=_HIGHS_OPTIONS)
             self.phases["solve"] += time.perf_counter() - begun
             self.nodes += answer.counters.get("nodes", 0)
             if answer.infeasible:
                 return self.best
             if not answer.found:
-                break
+                return self._leave(answer.stopped)
             decision = model.assignment(share)
             served = sum(mode != "none" for mode in decision.mode)
             if is_feasible(self.problem, decision):
                 if served > self.best:
                     self.best, self.decision = served, decision
                 bound = math.floor(answer.bound + 1e-6) if math.isfinite(answer.bound) else 2**31
-                self.proved &= answer.stopped is Stopped.DONE and bound <= self.best
+                if answer.stopped is not Stopped.DONE or bound > self.best:
+                    self._leave(answer.stopped)
                 return bound
             self.repairs += 1
             model.forbid(decision)
+        return self._leave(Stopped.GAP)
+
+    def _leave(self, stopped: Stopped) -> int:
+        """Note why a share is left open, and return the bound that holds without a proof."""
+        if self.proved:
+            self.stopped = Stopped.GAP if stopped is Stopped.DONE else stopped
         self.proved = False
         return len(self.problem.ad_steps)
 
@@ -115,10 +123,9 @@ class _Search:
         """Return the claim: optimal only if every share was closed."""
         bound = max(self.bound, self.best)
         proved = self.proved or bound == self.best
-        late = self.deadline is not None and time.perf_counter() >= self.deadline
         return Result(
             Status.OPTIMAL if proved else Status.FEASIBLE,
-            Stopped.DONE if proved or not late else Stopped.TIME,
+            Stopped.DONE if proved else self.stopped,
             decision=self.decision,
             objective=float(self.best),
             bound=float(min(bound, users)),

@@ -275,7 +275,11 @@ def test_khan() -> None:
 
 @pytest.mark.parametrize(
     ("name", "expected"),
-    [("users.csv", "users-n1-s0"), (".hidden.csv", "n1-s0"), ("two words.v2.csv", "two-words-n1-s0")],
+    [
+        ("users.csv", "users-calibrated-fig5-n1-s0"),
+        (".hidden.csv", "calibrated-fig5-n1-s0"),
+        ("two words.v2.csv", "two-words-calibrated-fig5-n1-s0"),
+    ],
 )
 def test_names(name: str, expected: str, tmp_path: Path) -> None:
     """An instance is called after its file, safely."""

@@ -1,0 +1,1 @@
+"""Records in other tools' formats, and back from JSON Lines."""

@@ -1,0 +1,140 @@
+"""Records as JSON Lines: one a line, nothing lost, read back strictly."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from bench.jobs.job import Record
+from formulations.result import BoundKind, Status, Stopped
+from instances.errors import InputError, shown
+from instances.strict_json import parse
+
+__all__ = ["MAX_LINE_BYTES", "read_records", "records_as_lines"]
+
+MAX_LINE_BYTES = 64 * 2**20
+_WORDS: dict[str, tuple[str, ...]] = {
+    "status": tuple(Status),
+    "stopped": tuple(Stopped),
+    "bound_kind": tuple(BoundKind),
+}
+_KINDS = {
+    "str": "a text",
+    "int": "an integer",
+    "float": "a number",
+    "bool": "true or false",
+    "dict": "an object",
+}
+_INT64 = 2**63
+_LARGEST = sys.float_info.max
+
+
+def records_as_lines(records: Sequence[Record]) -> str:
+    """Return the records as JSON Lines, keys in the order of the columns."""
+    rows = ({name: getattr(r, name) for name in Record.columns()} for r in records)
+    return "".join(json.dumps(row, allow_nan=False) + "\n" for row in rows)
+
+
+def read_records(path: Path) -> list[Record]:
+    """Read records from a JSON Lines file.
+
+    Raises
+    ------
+    InputError
+        With one line, ``file:line: field: what was found, what was expected``.
+    """
+    records = []
+    for number, line in _lines(path):
+        try:
+            records.append(_record(_parsed(line)))
+        except InputError as error:
+            raise error.within(f"{path}:{number}") from None
+    return records
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    try:
+        with path.open("rb") as file:
+            number = 0
+            while line := file.readline(MAX_LINE_BYTES + 1):
+                number += 1
+                if len(line) > MAX_LINE_BYTES:
+                    most = f"{MAX_LINE_BYTES:,}".replace(",", " ")
+                    raise InputError(f"{path}:{number}: line: found more than {most} bytes, expected fewer")
+                yield number, line
+    except OSError as error:
+        reason = {FileNotFoundError: "no such file", IsADirectoryError: "a folder"}.get(
+            type(error), error.strerror or str(error)
+        )
+        raise InputError(f"{path}: found {reason}, expected a JSON Lines file") from None
+
+
+def _parsed(line: bytes) -> dict[str, Any]:
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"line: found the byte 0x{line[error.start]:02x}, expected UTF-8 text") from None
+    if not text.strip():
+        raise InputError("line: found an empty one, expected a record")
+    try:
+        value = parse(text)
+    except InputError as error:
+        raise InputError(re.sub(r"^line \d+: ", "line: ", str(error))) from None
+    if not isinstance(value, dict):
+        raise InputError(f"line: found {shown(value)}, expected an object")
+    return value
+
+
+def _record(values: dict[str, Any]) -> Record:
+    columns = Record.__dataclass_fields__
+    for name in values:
+        if name not in columns:
+            raise InputError(f"{shown(name)}: unknown key, expected none of that name")
+    for name in columns:
+        if name not in values:
+            raise InputError(f"{name}: missing")
+    checked = {name: _checked(name, str(field.type), values[name]) for name, field in columns.items()}
+    return Record(**checked)
+
+
+def _checked(name: str, annotation: str, value: Any) -> Any:
+    kind = annotation.removesuffix(" | None").partition("[")[0]
+    if value is None and annotation.endswith("| None"):
+        return None
+    if not _fits(kind, value):
+        raise InputError(f"{name}: found {shown(value)}, expected {_KINDS[kind]}")
+    if name in _WORDS and value not in _WORDS[name]:
+        raise InputError(f"{name}: found {shown(value)}, expected one of {', '.join(_WORDS[name])}")
+    if name == "started_utc" and value:
+        _check_moment(value)
+    if name == "key" and not value:
+        raise InputError("key: found nothing, expected the row's key")
+    return float(value) if kind == "float" else value
+
+
+def _fits(kind: str, value: Any) -> bool:
+    if kind == "bool":
+        return isinstance(value, bool)
+    if kind == "int":
+        return isinstance(value, int) and not isinstance(value, bool) and -_INT64 <= value < _INT64
+    if kind == "float":
+        return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST
+    if kind == "str":
+        return isinstance(value, str) and not any("\ud800" <= c <= "\udfff" for c in value)
+    return isinstance(value, dict)
+
+
+def _check_moment(value: str) -> None:
+    try:
+        aware = datetime.fromisoformat(value).tzinfo is not None
+    except ValueError:
+        aware = False
+    if not aware:
+        raise InputError(
+            f"started_utc: found {shown(value)}, expected a moment like 2030-01-31T12:00:00+00:00"
+        )
