@@ -67,10 +67,18 @@ def scaling(session: nox.Session) -> None:
 
 
 @nox.session(python=False)
+def timing(session: nox.Session) -> None:
+    """Time every method with pytest-benchmark, for comparisons during development."""
+    run(session, "pytest", "bench/timing", "--benchmark-enable", "--benchmark-only", *session.posargs)
+
+
+@nox.session(python=False)
 def lint(session: nox.Session) -> None:
-    """Check style and formatting with ruff."""
+    """Check style and formatting with ruff, and the workflows against their schema."""
     run(session, "ruff", "check", ".")
     run(session, "ruff", "format", "--check", ".")
+    workflows = [str(path) for path in Path(".github/workflows").glob("*.yml")]
+    run(session, "check-jsonschema", "--builtin-schema", "vendor.github-workflows", *workflows)
 
 
 @nox.session(python=False)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.jobs.environment import cpu_name, git_commit, versions
+from bench.jobs.exports import selection
 from bench.jobs.job import Record
 from bench.judging.claims import Judged, judge_all
 from instances.errors import InputError
@@ -61,20 +62,16 @@ def write_report(records: Sequence[Record], folder: Path, *, anonymous: bool = F
 def newest(records: Sequence[Record]) -> tuple[list[Record], int]:
     """Return the latest row of each run, whatever its code and limits, and how many others there are.
 
-    A row that was skipped gives way to one that was not.
+    A row that was skipped gives way to one of the same source and method that was not.
     """
-    latest: dict[tuple[Any, ...], Record] = {}
-    for r in records:
-        source = json.dumps(r.extra.get("source"), sort_keys=True)
-        run = (r.experiment, source, r.method, r.parameters, r.repetition)
-        known = latest.get(run)
-        if known is None or _rank(known) <= _rank(r):
-            latest[run] = r
-    return list(latest.values()), len(records) - len(latest)
+    ran = {_place(r) for r in records if r.status != "skipped"}
+    used = selection.newest(r for r in records if r.status != "skipped" or _place(r) not in ran)
+    return used, len(records) - len(used)
 
 
-def _rank(record: Record) -> tuple[bool, str]:
-    return record.status != "skipped", record.started_utc
+def _place(record: Record) -> tuple[str, ...]:
+    source = json.dumps(record.extra.get("source"), sort_keys=True)
+    return record.experiment, source, record.method, record.parameters
 
 
 def _environment(anonymous: bool) -> dict[str, Any]:

@@ -34,7 +34,7 @@ def test_commands_run(tmp_path: Path) -> None:
     lines = [
         re.split(r"\s{3,}", line)[0] for line in indented("certigap methods") if line.startswith("certigap")
     ]
-    assert len(lines) == 8
+    assert len(lines) == 9
     for line in lines:
         if "import" in line:
             continue

@@ -68,6 +68,7 @@ def hunt(
     seed: int,
     start: BalanceInstance | None = None,
     families: Sequence[str] = STARTS,
+    enough: Fraction = Fraction(0),
     progress: Callable[[int], None] | None = None,
 ) -> Witness:
     """Return the worst case of a method that a number of evaluations finds; the same seed finds the same.
@@ -84,6 +85,8 @@ def hunt(
         Every climb begins here, the first one exactly and later ones disturbed.
     families : sequence of str
         Where climbs begin otherwise: random unit networks, and witnesses disturbed by up to 30 %.
+    enough : Fraction
+        The search ends as soon as it finds this ratio, or one below.
     progress : callable, optional
         Told the evaluations that were done.
 
@@ -104,10 +107,11 @@ def hunt(
     total = integer("evaluations", evaluations, low=1, high=10**9)
     rng = np.random.Generator(np.random.PCG64(integer("seed", seed, low=0, high=2**53)))
     judge = Judge(method)
-    search = _Search(judge, rng, total, progress or (lambda done: None))
+    search = _Search(judge, rng, total, enough, progress or (lambda done: None))
     worst = search.run(_begin(start, families, rng))
+    searched = judge.count
     small = shrunk(worst, judge)
-    return _witness(small, method, seed, total, search.found_at, judge.count - total)
+    return _witness(small, method, seed, (searched, search.found_at, judge.count - searched))
 
 
 def promised(role: str, guarantee: str) -> Fraction | None:
@@ -149,26 +153,36 @@ class _Search:
     """Climbs until the evaluations are used up, and keeps the worst trial."""
 
     def __init__(
-        self, judge: Judge, rng: np.random.Generator, total: int, progress: Callable[[int], None]
+        self,
+        judge: Judge,
+        rng: np.random.Generator,
+        total: int,
+        enough: Fraction,
+        progress: Callable[[int], None],
     ) -> None:
-        self.judge, self.rng, self.total, self.progress = judge, rng, total, progress
+        self.judge, self.rng, self.progress = judge, rng, progress
+        self.total, self.enough = total, enough
         self.worst: Trial | None = None
         self.found_at = 0
 
     def run(self, begin: Callable[[int], BalanceInstance]) -> Trial:
         climb = 0
-        while self.worst is None or self.judge.count < self.total:
+        while self.worst is None or not self._ended():
             self._climb(begin(climb))
             climb += 1
         return self.worst
 
     def _climb(self, instance: BalanceInstance) -> None:
         current, stuck = self._trial(instance), 0
-        while stuck < PATIENCE and self.judge.count < self.total:
+        while stuck < PATIENCE and not self._ended():
             new = self._trial(changed(current, self.rng))
             stuck = 0 if new.ratio < current.ratio else stuck + 1
             if new.ratio < current.ratio or (new.ratio == current.ratio and self._walks(current, new)):
                 current = new
+
+    def _ended(self) -> bool:
+        found = self.worst is not None and self.worst.ratio <= self.enough
+        return found or self.judge.count >= self.total
 
     def _walks(self, current: Trial, new: Trial) -> bool:
         return new.margin <= current.margin or bool(self.rng.random() < WALK)
@@ -181,10 +195,12 @@ class _Search:
         return trial
 
 
-def _witness(trial: Trial, method: str, seed: int, total: int, found_at: int, shrinking: int) -> Witness:
+def _witness(trial: Trial, method: str, seed: int, counts: tuple[int, int, int]) -> Witness:
+    """Return the named witness; ``counts`` are evaluations of the search, until it was found, and after."""
+    searched, found_at, shrinking = counts
     entry = find(PROBLEM, method)
     source = (
-        f"certigap hunt balance {method} --evaluations {total} --seed {seed}: "
+        f"certigap hunt balance {method} --evaluations {searched} --seed {seed}: "
         f"serves {trial.value} of {trial.optimum} {trial.fault}".strip()
     )
     instance = replace(trial.instance, name="worst", origin=Origin(source=source[:1000], seed=seed))
@@ -200,7 +216,7 @@ def _witness(trial: Trial, method: str, seed: int, total: int, found_at: int, sh
         guarantee=entry.guarantee,
         promised=promised(entry.role, entry.guarantee),
         confirmed=confirmed(instance, trial.optimum),
-        evaluations=total,
+        evaluations=searched,
         found_at=found_at,
         shrinking=shrinking,
     )
