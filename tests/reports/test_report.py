@@ -27,7 +27,7 @@ def fig6_records() -> list[Record]:
                 value = size // 2 - (method == "hybrid" and seed == 1)
                 status = "feasible" if method == "hybrid" else "optimal"
                 place = {"experiment": "balance-fig6", "family": "calibrated-fig4", "size": size}
-                times = {"solve_s": seconds, "started_utc": f"{size}"}
+                times = {"solve_s": seconds, "started_utc": f"20{size}-01-01T00:00:00+00:00"}
                 rows.append(record(method, f"k{size}s{seed}", value, status=status, **place, **times))
     return rows
 
@@ -95,13 +95,16 @@ def test_strange_names_do_not_break_the_tables(tmp_path: Path) -> None:
 
 def test_newest_code_counts() -> None:
     """Of two rows of one run the later one is used, and the other counted."""
-    old, new = record("hybrid", "i", 1, started_utc="2001"), record("hybrid", "i", 2, started_utc="2002")
-    other = record("hybrid", "j", 2, started_utc="2001")
+    old, new = (
+        record("hybrid", "i", 1, started_utc="2001-01-01T00:00:00+00:00"),
+        record("hybrid", "i", 2, started_utc="2002-01-01T00:00:00+00:00"),
+    )
+    other = record("hybrid", "j", 2, started_utc="2001-01-01T00:00:00+00:00")
     used, ignored = newest([new, old, other])
     assert ([r.checked_objective for r in used], ignored) == ([2, 2], 1)
-    limited = record("hybrid", "i", 3, started_utc="2003", time_limit_s=9.0)
+    limited = record("hybrid", "i", 3, started_utc="2003-01-01T00:00:00+00:00", time_limit_s=9.0)
     assert newest([new, limited])[0] == [limited]
-    skipped = record("hybrid", "i", None, status="skipped", started_utc="2004")
+    skipped = record("hybrid", "i", None, status="skipped", started_utc="2004-01-01T00:00:00+00:00")
     assert newest([new, skipped])[0] == newest([skipped, new])[0] == [new]
 
 
