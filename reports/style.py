@@ -6,11 +6,15 @@ grey.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
+
+from bench.registry import find
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
@@ -23,6 +27,7 @@ __all__ = [
     "MethodStyle",
     "discard",
     "new_figure",
+    "plot_intervals",
     "save_figure",
     "style_of",
 ]
@@ -95,6 +100,28 @@ def style_of(method: str) -> MethodStyle:
 def new_figure() -> tuple[Figure, Axes]:
     """Return a figure of one column's width and its axes."""
     return plt.subplots(figsize=COLUMN_INCHES)
+
+
+def plot_intervals(
+    axes: Axes,
+    problem: str,
+    method: str,
+    points: Mapping[float, tuple[float, float, float]],
+    shift: float = 0.0,
+) -> None:
+    """Plot (middle, low, high) against x in the method's style, the whole curve moved by ``shift``."""
+    style = style_of(method)
+    middle, low, high = np.array(list(points.values())).T
+    axes.errorbar(
+        np.array(list(points)) + shift,
+        middle,
+        [middle - low, high - middle],
+        color=style.colour,
+        marker=style.marker,
+        linestyle=style.dash,
+        capsize=2,
+        label=find(problem, method).label,
+    )
 
 
 def discard(figure: Figure) -> list[Path]:

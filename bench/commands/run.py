@@ -7,6 +7,7 @@ import shlex
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -65,20 +66,25 @@ def run_experiments(
     with Store(store_path) as store:
         pending = keyed if rerun or only else missing_runs(keyed, store)
         note(f"{len(pending)} runs to do, {len(keyed) - len(pending)} stored already in {store_path}")
-        progress = _Progress(len(pending))
-        try:
-            for record in run_all([job for _, job in pending], executor, workers, scheduler):
-                store.add(record)
-                progress.advance(record)
-        except KeyboardInterrupt:
-            again = shlex.join(["certigap", *sys.argv[1:]])
-            note(f"stopped; what ran is stored. The same command goes on: {again}")
-            raise
-        finally:
-            progress.close()
+        _work_off(run_all([job for _, job in pending], executor, workers, scheduler), len(pending), store)
         rows = {key for key, _ in keyed}
         records = [r for r in store.records() if r.key in rows]
     return _summary(records, store_path)
+
+
+def _work_off(records: Iterator[Any], total: int, store: Any) -> None:
+    """Store the records as they come, with progress; Ctrl-C says how to go on."""
+    progress = _Progress(total)
+    try:
+        for record in records:
+            store.add(record)
+            progress.advance(record)
+    except KeyboardInterrupt:
+        again = shlex.join(["certigap", *sys.argv[1:]])
+        note(f"stopped; what ran is stored. The same command goes on: {again}")
+        raise
+    finally:
+        progress.close()
 
 
 def show_record(

@@ -6,13 +6,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
 from bench.jobs.job import Record
 from bench.judging.measures import certified_bounds, load_of
 from bench.judging.statistics import Mean, mean_of
-from bench.registry import METHODS
-from reports.style import discard, new_figure, save_figure, style_of
+from reports.style import discard, new_figure, plot_intervals, save_figure
 
 __all__ = ["POLICIES", "draw", "shares_by_load"]
 
@@ -36,25 +33,16 @@ def shares_by_load(records: Sequence[Record], policy: str) -> dict[float, Mean]:
 def draw(records: Sequence[Record], folder: Path) -> list[Path]:
     """Draw the shares from the stored records; return the files, none without records."""
     figure, axes = new_figure()
-    drawn = False
-    for policy in POLICIES:
-        means = shares_by_load(records, policy)
-        if not means:
-            continue
-        drawn = True
-        style = style_of(policy)
-        middle = np.array([m.value for m in means.values()])
-        spread = np.array([[m.value - m.low, m.high - m.value] for m in means.values()])
-        axes.errorbar(
-            list(means), middle, spread.T, color=style.colour, marker=style.marker, linestyle=style.dash,
-            capsize=2, label=METHODS["handover", policy].label,
-        )  # fmt: skip
+    curves = {policy: shares_by_load(records, policy) for policy in POLICIES}
+    if not any(curves.values()):
+        return discard(figure)
+    for policy, means in curves.items():
+        if means:
+            plot_intervals(axes, "handover", policy, {x: (m.value, m.low, m.high) for x, m in means.items()})
     axes.plot(
         list(PUBLISHED), list(PUBLISHED.values()), "*", color="#D55E00", markerfacecolor="white",
         markersize=8, zorder=5, label="Water-filling, published",
     )  # fmt: skip
-    if not drawn:
-        return discard(figure)
     axes.set(xlabel="Handover rate $\\rho$ (users/s)", ylabel="Share of the clairvoyant bound (%)")
     figure.legend(loc="outside upper center", ncols=2, frameon=False)
     return save_figure(figure, folder, "clairvoyant")

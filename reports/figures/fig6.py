@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from bench.jobs.job import Record
 from bench.judging.measures import FIG6_FAMILY, LARGEST_FIG6, fastest_seconds
 from bench.judging.statistics import Mean, mean_of
-from bench.registry import METHODS
-from reports.style import discard, new_figure, save_figure, style_of
+from reports.style import discard, new_figure, plot_intervals, save_figure
 
 __all__ = ["draw", "throughput_by_size"]
 
@@ -29,24 +30,15 @@ def _draw_times(records: Sequence[Record], folder: Path) -> list[Path]:
     drawn = False
     for method in TIMED:
         by_size = fastest_seconds(records, method, FIG6_FAMILY)
-        sizes = [k for k in by_size if k <= LARGEST_FIG6]
-        if not sizes:
-            continue
-        drawn = True
-        style = style_of(method)
-        columns = [list(by_size[k].values()) for k in sizes]
-        middle = np.array([np.median(column) for column in columns])
-        spread = np.array([[m - min(c), max(c) - m] for c, m in zip(columns, middle, strict=True)])
-        axes.errorbar(
-            sizes, middle, spread.T, color=style.colour, marker=style.marker, linestyle=style.dash,
-            capsize=2, label=METHODS["balance", method].label,
-        )  # fmt: skip
+        columns = {k: list(by_size[k].values()) for k in by_size if k <= LARGEST_FIG6}
+        if columns:
+            points = {float(k): (float(np.median(c)), min(c), max(c)) for k, c in columns.items()}
+            plot_intervals(axes, "balance", method, points)
+            drawn = True
     if not drawn:
         return discard(figure)
     axes.set(yscale="log", xlabel="Number of users $K$", ylabel="Running time (s)")
-    axes.set_xticks(range(10, LARGEST_FIG6 + 1))
-    figure.legend(loc="outside upper center", ncols=2, frameon=False)
-    return save_figure(figure, folder, "fig6a")
+    return _finish(figure, axes, folder, "fig6a")
 
 
 def throughput_by_size(records: Sequence[Record], method: str, family: str) -> dict[int, Mean]:
@@ -64,19 +56,17 @@ def _draw_throughput(records: Sequence[Record], folder: Path) -> list[Path]:
     drawn = False
     for shift, method in ((-0.08, "exhaustive"), (0.08, "hybrid")):
         means = throughput_by_size(records, method, FIG6_FAMILY)
-        if not means:
-            continue
-        drawn = True
-        style = style_of(method)
-        middle = np.array([m.value for m in means.values()])
-        spread = np.array([[m.value - m.low, m.high - m.value] for m in means.values()])
-        axes.errorbar(
-            np.array(list(means)) + shift, middle, spread.T, color=style.colour, marker=style.marker,
-            linestyle=style.dash, capsize=2, label=METHODS["balance", method].label,
-        )  # fmt: skip
+        if means:
+            points = {float(k): (m.value, m.low, m.high) for k, m in means.items()}
+            plot_intervals(axes, "balance", method, points, shift)
+            drawn = True
     if not drawn:
         return discard(figure)
-    axes.set(ylim=(0, 1), xlabel="Number of users $K$", ylabel="Users served / $K$")
+    axes.set(ylim=(0, 1.02), xlabel="Number of users $K$", ylabel="Users served / $K$")
+    return _finish(figure, axes, folder, "fig6b")
+
+
+def _finish(figure: Figure, axes: Axes, folder: Path, name: str) -> list[Path]:
     axes.set_xticks(range(10, LARGEST_FIG6 + 1))
     figure.legend(loc="outside upper center", ncols=2, frameon=False)
-    return save_figure(figure, folder, "fig6b")
+    return save_figure(figure, folder, name)
