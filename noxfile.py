@@ -61,6 +61,15 @@ def fig6(session: nox.Session) -> None:
 
 
 @nox.session(python=False)
+def paper(session: nox.Session) -> None:
+    """Run every experiment at the papers' Monte-Carlo sizes; takes hours."""
+    store = ("--store", "results/paper.sqlite")
+    run(session, "certigap", "run", "balance-guarantee", "balance-fig6", "balance-real", "mmkp", *store)
+    run(session, "certigap", "run", "handover-clairvoyant", "handover-real", "--seeds", "100", *store)
+    run(session, "certigap", "report", *store, "-o", "results/paper")
+
+
+@nox.session(python=False)
 def scaling(session: nox.Session) -> None:
     """Check growth and operation counts against the committed baseline."""
     run(session, "certigap", "scaling", *session.posargs)
