@@ -11,7 +11,9 @@ import typer
 
 from bench.commands.compare import compare_stores
 from bench.commands.export import export_store
+from bench.commands.fetch import fetch_files
 from bench.commands.generate import generate_instances, import_instance
+from bench.commands.hunt import hunt_worst_case
 from bench.commands.methods import list_methods
 from bench.commands.report import report_command
 from bench.commands.run import run_experiments, show_record
@@ -69,6 +71,8 @@ app.command("run")(run_experiments)
 app.command("compare")(compare_stores)
 app.command("export")(export_store)
 app.command("show")(show_record)
+app.command("hunt")(hunt_worst_case)
+app.command("fetch")(fetch_files)
 app.command("scaling")(check_scaling)
 app.command("report")(report_command(_write_report))
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from instances.catalogue import public_folder
 from instances.errors import InputError
 from instances.files import Instance, content_hash, load_instance
 from instances.generate import generate
@@ -70,7 +70,7 @@ class FromPublicData:
         paths = [folder / name for name in self.files]
         for path in paths:
             if not path.is_file():
-                raise MissingDataError(f"{path.name} is not in $CERTIGAP_DATA")
+                raise MissingDataError(f"{path.name} is not among the public files at hand")
         recipe = getattr(compose, self.recipe)
         return recipe(*paths, seed=self.seed, **dict(self.settings))  # type: ignore[no-any-return]
 
@@ -79,19 +79,17 @@ Source = Generated | FromFile | FromPublicData
 
 
 def data_folder() -> Path:
-    """Return the folder of public files.
+    """Return the folder of public files: $CERTIGAP_DATA, or the user cache that ``certigap fetch`` fills.
 
     Raises
     ------
     MissingDataError
-        When $CERTIGAP_DATA is unset or no folder.
+        When there is no such folder.
     """
-    value = os.environ.get("CERTIGAP_DATA", "")
-    if not value:
-        raise MissingDataError("CERTIGAP_DATA is not set")
-    if not Path(value).is_dir():
-        raise MissingDataError(f"CERTIGAP_DATA: found {value}, expected a folder")
-    return Path(value)
+    folder = public_folder()
+    if not folder.is_dir():
+        raise MissingDataError("no public files: set CERTIGAP_DATA, or run certigap fetch")
+    return folder
 
 
 @lru_cache(maxsize=64)

@@ -28,7 +28,7 @@ __all__ = ["STARTS", "Witness", "hunt", "promised"]
 
 RANDOM = "unit-random"
 STARTS = (RANDOM, *WITNESSES)
-PATIENCE = 80  # evaluations without a smaller ratio, then a new climb begins
+PATIENCE = 50  # evaluations without a smaller ratio, then a new climb begins
 DISTURBANCE = 0.3  # of a witness that a climb begins from
 WALK = 0.5  # probability of an equal step that brings the method's decision no nearer to a limit
 
@@ -111,7 +111,14 @@ def hunt(
     worst = search.run(_begin(start, families, rng))
     searched = judge.count
     small = shrunk(worst, judge)
-    return _witness(small, method, seed, (searched, search.found_at, judge.count - searched))
+    origin = f"certigap hunt {problem} {method} --evaluations {searched} --seed {seed}"
+    if start is not None:
+        origin += f", from {start.name}"
+    elif tuple(families) != STARTS:
+        origin += "".join(f" --family {family}" for family in families)
+    return _witness(
+        small, method, Origin(origin, seed=seed), (searched, search.found_at, judge.count - searched)
+    )
 
 
 def promised(role: str, guarantee: str) -> Fraction | None:
@@ -195,17 +202,13 @@ class _Search:
         return trial
 
 
-def _witness(trial: Trial, method: str, seed: int, counts: tuple[int, int, int]) -> Witness:
+def _witness(trial: Trial, method: str, origin: Origin, counts: tuple[int, int, int]) -> Witness:
     """Return the named witness; ``counts`` are evaluations of the search, until it was found, and after."""
-    searched, found_at, shrinking = counts
-    entry = find(PROBLEM, method)
-    source = (
-        f"certigap hunt balance {method} --evaluations {searched} --seed {seed}: "
-        f"serves {trial.value} of {trial.optimum} {trial.fault}".strip()
-    )
-    instance = replace(trial.instance, name="worst", origin=Origin(source=source[:1000], seed=seed))
+    entry, (searched, found_at, shrinking) = find(PROBLEM, method), counts
+    told = f"{origin.source}: serves {trial.value} of {trial.optimum} {trial.fault}".strip()
+    instance = replace(trial.instance, name="worst", origin=replace(origin, source=told[:1000]))
     label = re.sub(r"[^A-Za-z0-9_+-]", "_", method.rpartition(":")[2])[:60]
-    instance = replace(instance, name=f"worst-{label}-s{seed}-{content_hash(instance)[:8]}")
+    instance = replace(instance, name=f"worst-{label}-s{origin.seed}-{content_hash(instance)[:8]}")
     return Witness(
         instance=instance,
         method=method,

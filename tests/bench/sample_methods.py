@@ -163,3 +163,12 @@ def naps(instance: BalanceInstance, *, limits: Limits, seed: int = 0) -> Result:
     if instance.n_users > 3:
         time.sleep(2.0)
     return honest(instance, limits=limits)
+
+
+def marks_and_spins(instance: BalanceInstance, *, limits: Limits, seed: int = 0) -> Result:
+    """Write the file that $SPINS_MARKER names, and stay in native code for minutes."""
+    _spin(10)
+    if instance.n_users > 3:
+        Path(os.environ["SPINS_MARKER"]).write_text("spinning")
+        _spin(10**12)
+    return honest(instance, limits=limits)

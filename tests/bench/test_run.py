@@ -67,11 +67,12 @@ def test_missing_public_data_is_skipped(monkeypatch: pytest.MonkeyPatch, tmp_pat
     """Without the public files a run is skipped, with the reason."""
     source = FromPublicData("azure", ("traces/none.csv",), "balance_from_azure")
     monkeypatch.delenv("CERTIGAP_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "none"))
     record = run_job(Job("test", "balance", source, "hybrid"))
     assert (record.status, record.stopped) == ("skipped", "missing_data")
-    assert record.message == "CERTIGAP_DATA is not set"
+    assert record.message == "no public files: set CERTIGAP_DATA, or run certigap fetch"
     monkeypatch.setenv("CERTIGAP_DATA", str(tmp_path))
-    assert run_job(Job("test", "balance", source, "hybrid")).message == "none.csv is not in $CERTIGAP_DATA"
+    assert run_job(Job("test", "balance", source, "hybrid")).message.startswith("none.csv is not among")
 
 
 def test_unknown_option_is_skipped() -> None:
