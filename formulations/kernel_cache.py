@@ -6,9 +6,10 @@ stay stale; a folder named by the digest of all sources rules that out.
 
 from __future__ import annotations
 
-import getpass
+import atexit
 import hashlib
 import os
+import shutil
 import sys
 import tempfile
 from functools import cache
@@ -34,17 +35,20 @@ def method_version() -> str:
 
 
 def prepare() -> None:
-    """Point numba at the cache folder; called before numba is imported, in every process."""
+    """Point numba at the cache folder; called before numba is imported, in every process.
+
+    Where the user's cache cannot be written, a temporary folder of this process serves it and its workers.
+    """
     if "NUMBA_CACHE_DIR" in os.environ:
         return
-    folder = Path(platformdirs.user_cache_dir("certigap")) / "kernels" / method_version()
     try:
+        folder = Path(platformdirs.user_cache_dir("certigap")) / "kernels" / method_version()
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass
-    except OSError:
-        folder = Path(tempfile.gettempdir()) / f"certigap-kernels-{getpass.getuser()}" / method_version()
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except (OSError, RuntimeError):  # RuntimeError: the user has no home
+        folder = Path(tempfile.mkdtemp(prefix="certigap-kernels-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
     os.environ["NUMBA_CACHE_DIR"] = str(folder)
     if "numba" in sys.modules:
         sys.modules["numba"].config.CACHE_DIR = str(folder)

@@ -55,9 +55,20 @@ def _read(path: Path) -> dict[str, Any]:
         found = parse(source.text)
     except InputError as error:
         raise error.within(path) from None
-    if not isinstance(found, dict):
-        raise InputError(f"{path}: found no object, expected a baseline (certigap scaling --renew makes one)")
-    return found
+    if not _is_baseline(found):
+        expected = "counts by ladder, size and name (certigap scaling --renew makes them)"
+        raise InputError(f"{path}: found something else, expected {expected}")
+    return found  # type: ignore[no-any-return]
+
+
+def _is_baseline(found: Any) -> bool:
+    """Return whether it is {ladder: {size: {counter: integer}}}."""
+    levels = [found]
+    for _ in range(3):
+        if not all(isinstance(level, dict) for level in levels):
+            return False
+        levels = [value for level in levels for value in level.values()]
+    return all(isinstance(count, int) and not isinstance(count, bool) for count in levels)
 
 
 def _print(step: Any) -> None:

@@ -6,7 +6,7 @@ import json
 import math
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -45,18 +45,31 @@ class Store:
         with self._one_line():
             if not read_only:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-            mode = "ro" if read_only else "rwc"
-            self._connection = sqlite3.connect(
-                f"{self.path.absolute().as_uri()}?mode={mode}", uri=True, timeout=30
-            )
-            self._connection.row_factory = sqlite3.Row
-            self._open()
+            self._connection = self._connect("ro" if read_only else "rwc")
+            try:
+                self._open()
+            except sqlite3.OperationalError as error:
+                if not read_only or not error.sqlite_errorname.startswith("SQLITE_READONLY"):
+                    raise
+                self._roll_back()
+                self._open()
 
     def __enter__(self) -> Store:
         return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+    def _connect(self, mode: str) -> sqlite3.Connection:
+        uri = f"{self.path.absolute().as_uri()}?mode={mode}"
+        connection = sqlite3.connect(uri, uri=True, timeout=30)
+        connection.row_factory = sqlite3.Row
+        return connection
+
+    def _roll_back(self) -> None:
+        """Undo what a killed process left half done, which a read-only connection may not."""
+        with closing(self._connect("rw")) as connection:
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
 
     def _open(self) -> None:
         version = self._connection.execute("PRAGMA user_version").fetchone()[0]

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from bench.judging.ladders import Ladder
 from bench.judging.statistics import Fit, power_law
+from instances.errors import InputError
 
 __all__ = ["MARGIN", "Step", "gate", "judge_ladder", "measure"]
 
@@ -67,16 +68,25 @@ def judge_ladder(ladder: Ladder, baseline: Counts, rounds: int = ROUNDS) -> Step
 
 
 def gate(ladders: Sequence[Ladder], baseline: Mapping[str, Counts], rounds: int = ROUNDS) -> Iterator[Step]:
-    """Yield each ladder judged against its part of the baseline."""
+    """Yield each ladder judged against its part of the baseline.
+
+    Raises
+    ------
+    InputError
+        When the baseline has a ladder that is gone.
+    """
+    gone = sorted(set(baseline) - {ladder.name for ladder in ladders})
+    if gone:
+        raise InputError(f"baseline: found {', '.join(gone)}, expected ladders that exist (--renew)")
     for ladder in ladders:
         yield judge_ladder(ladder, baseline.get(ladder.name, {}), rounds)
 
 
 def _differences(counts: Counts, baseline: Counts, tolerance: float, *, worse: bool) -> Iterator[str]:
     """Yield the counts that are above (or below) the baseline's by more than the tolerance."""
-    for size, found in counts.items():
-        for counter, known in baseline.get(size, {}).items():
-            number = found.get(counter)
+    for size, known_counts in baseline.items():
+        for counter, known in known_counts.items():
+            number = counts.get(size, {}).get(counter)
             if number is None:
                 if worse:
                     yield f"{counter} at {size} is no longer counted"
