@@ -1,4 +1,4 @@
-"""What the README shows runs as it is written."""
+"""What the README and CONTRIBUTING show runs as it is written."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
-def indented(start: str) -> list[str]:
-    """Return the lines of the indented block that begins with ``start``."""
-    block = re.search(rf"((?:    .*\n|\n)*    {re.escape(start)}.*\n(?:    .*\n|\n)*)", README)
+def indented(start: str, text: str = README) -> list[str]:
+    """Return the lines of the indented block that holds a line beginning with ``start``."""
+    block = re.search(rf"((?:    .*\n|\n)*    {re.escape(start)}.*\n(?:    .*\n|\n)*)", text)
     assert block is not None
     return [line[4:] for line in block.group(1).splitlines()]
 
@@ -41,3 +43,17 @@ def test_commands_run(tmp_path: Path) -> None:
         command = [sys.executable, "-m", "bench", *line.split()[1:]]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0, (line, done.stderr)
+
+
+def test_own_method_of_contributing_runs(tmp_path: Path) -> None:
+    """The method that CONTRIBUTING writes outside the project runs beside registered ones, as it says."""
+    lines = indented("from formulations.result import", CONTRIBUTING)
+    assert len([line for line in lines if line]) <= 10
+    (tmp_path / "mine.py").write_text("\n".join(lines))
+    for line in indented("certigap generate", CONTRIBUTING):
+        if line.startswith("certigap"):
+            command = [sys.executable, "-m", "bench", *line.split()[1:]]
+            done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+            assert done.returncode == 0, (line, done.stderr)
+    assert "15 runs to do" in done.stderr
+    assert "5 optimal" in done.stderr

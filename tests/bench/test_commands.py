@@ -286,6 +286,24 @@ def test_printed_command_repeats_a_row(tmp_path: Path) -> None:
     assert len(certigap("show", "--store", store).stdout.splitlines()) == 1
 
 
+def test_lie_changes_the_exit_status(instance: Path, tmp_path: Path) -> None:
+    """A method that claims more than it serves ends ``solve`` and ``run`` with status 1, and says why."""
+    own = tmp_path / "own.py"
+    own.write_text(
+        "from dataclasses import replace\n"
+        "from formulations.balance.heuristics.hybrid import solve_hybrid\n"
+        "def boasts(instance, *, limits, seed=0):\n"
+        "    true = solve_hybrid(instance, limits=limits)\n"
+        "    return replace(true, objective=true.objective + 1)\n"
+    )
+    solved = certigap("solve", instance, "--method", f"{own}:boasts")
+    assert (solved.returncode, "claimed 6.0, re-evaluated 5.0" in solved.stdout) == (1, True)
+    options = ("--method", f"{own}:boasts", "--store", tmp_path / "s.sqlite")
+    done = certigap("run", instance, *options)
+    assert (done.returncode, "claimed 6.0, re-evaluated 5.0" in done.stderr) == (1, True)
+    assert "inconsistent" in certigap("show", "--failed", "--store", tmp_path / "s.sqlite").stdout
+
+
 @pytest.mark.parametrize("words", ["os._exit(9)", "raise SystemExit(3)", "raise KeyboardInterrupt"])
 def test_method_that_ends_its_process_costs_its_own_runs_only(words: str, tmp_path: Path) -> None:
     """A method that ends the process already when it is warmed up becomes a row; the others are done."""
