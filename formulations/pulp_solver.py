@@ -54,7 +54,7 @@ def missing_solver(name: str) -> Result | None:
         raise InputError(
             f"solver: found {shown(name)}, expected one of {', '.join(dict.fromkeys(pulp.listSolvers()))}"
         )
-    if name in pulp.listSolvers(onlyAvailable=True):
+    if pulp.getSolver(name, msg=False).available():  # asking for all that are available takes seconds
         return None
     text = (
         f"PuLP's solver {name} is not installed: install the program or Python package that it calls "
@@ -126,6 +126,8 @@ def _solve_other(programme: pulp.LpProblem, name: str, time_s: float | None) -> 
     """Solve by another of PuLP's solvers; it says by ``sol_status`` whether the point was proved optimal."""
     accepted = inspect.signature(type(pulp.getSolver(name)).__init__).parameters
     options = {"msg": False, "threads": 1, "gapRel": 0.0, "timeLimit": time_s}
+    if "CBC" in name or name.startswith("COIN"):
+        del options["threads"]  # one is its default; told so, it waits ten seconds now and then
     begun = time.perf_counter()
     programme.solve(pulp.getSolver(name, **{k: v for k, v in options.items() if k in accepted}))
     in_time = time_s is None or time.perf_counter() - begun < time_s

@@ -176,8 +176,8 @@ def test_lost_dask_worker_becomes_at_most_one_row(
 ) -> None:
     """With a real scheduler and two workers, killing one costs the run it was in, and the rest is done."""
     address, workers = cluster
-    jobs = [job(":naps", users=6, seed=s) for s in range(8)]
-    threading.Timer(6.0, workers[0].kill).start()
+    jobs = [job(":naps", users=6, seed=s) for s in range(6)]
+    threading.Timer(4.0, workers[0].kill).start()
     records = list(run_all(jobs, "dask", 2, address))
     statuses = [r.status for r in records]
     assert len(records) == len(jobs)

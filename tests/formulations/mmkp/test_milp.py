@@ -171,7 +171,7 @@ def test_earlier_threads_do_not_disturb() -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_another_solver_agrees(seed: int) -> None:
     """PuLP's CBC, where it is installed, finds the same optimum or infeasibility."""
-    if "PULP_CBC_CMD" not in pulp.listSolvers(onlyAvailable=True):
+    if not pulp.getSolver("PULP_CBC_CMD", msg=False).available():
         pytest.skip("PuLP brings no CBC on this platform")
     instance = random_instance(seed, digits=1)
     first, second = (solve_milp(instance, limits=Limits(), solver=name) for name in ("HiGHS", "PULP_CBC_CMD"))
@@ -180,7 +180,7 @@ def test_another_solver_agrees(seed: int) -> None:
 
 def test_solver_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A solver that PuLP knows but does not find is skipped, with how to install it."""
-    monkeypatch.setattr("pulp.listSolvers", lambda onlyAvailable=False: [] if onlyAvailable else ["SCIP_CMD"])
+    monkeypatch.setattr("pulp.SCIP_CMD.available", lambda self: False)
     result = solve_milp(read_khan(own("mmkp/tiny")), limits=Limits(), solver="SCIP_CMD")
     assert (result.status, result.stopped) == (Status.SKIPPED, Stopped.UNSUPPORTED)
     assert "SCIP_CMD is not installed: install" in result.message
