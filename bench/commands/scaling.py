@@ -84,14 +84,14 @@ def _print(step: Any) -> None:
 
 
 def _print_overhead() -> None:
-    """Print what a run costs beside its solve, row stored, in this process and in a warm worker."""
+    """Print what a run of one user costs beside its solve, in this process and in a warm worker."""
     from bench.jobs.executors import run_all
     from bench.jobs.job import Job
     from bench.jobs.sources import Generated
     from bench.jobs.store import Store
 
-    source = Generated("theorem-1", None, 0)
-    jobs = [Job("overhead", "balance", source, "sd-only", repetition=i) for i in range(OVERHEAD_RUNS)]
+    source = Generated("calibrated-fig4", 1, 0)
+    jobs = [Job("overhead", "balance", source, "ad-only", repetition=i) for i in range(OVERHEAD_RUNS)]
     for executor, wanted in (("serial", 1.0), ("processes", 10.0)):
         with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "s.sqlite") as store:
             begun, solving = 0.0, 0.0

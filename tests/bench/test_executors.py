@@ -116,7 +116,10 @@ def kill_when_marked(marker: Path) -> None:
 GRID = [job(method, users) for users in (4, 6) for method in ("hybrid", "exhaustive", "milp", ":dies")]
 
 
-@pytest.mark.parametrize(("executor", "workers"), [("processes", 2), ("processes", 4), ("dask", 2)])
+@pytest.mark.parametrize(
+    ("executor", "workers"),
+    [("processes", 2), pytest.param("processes", 4, marks=pytest.mark.full), ("dask", 2)],
+)
 def test_records_do_not_depend_on_the_executor(executor: str, workers: int) -> None:
     """The same jobs give the same rows in one process, in several, and on a Dask cluster, times apart."""
     assert content(run_all(GRID, executor, workers)) == content(run_all(GRID, "processes", 1))
@@ -171,6 +174,7 @@ def cluster() -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
 
 
 @posix
+@pytest.mark.full
 def test_lost_dask_worker_becomes_at_most_one_row(
     cluster: tuple[str, list[subprocess.Popen[bytes]]],
 ) -> None:
