@@ -35,7 +35,7 @@ def run(session: nox.Session, program: str, *arguments: str) -> None:
 
 @nox.session(python=False)
 def tests(session: nox.Session) -> None:
-    """Run the tests: a tenth of each count, fixed seeds, at most four minutes."""
+    """Run the tests: a tenth of each count, fixed seeds."""
     run(session, "pytest", *session.posargs)
 
 
