@@ -56,6 +56,7 @@ METHOD_STYLES: dict[str, MethodStyle] = {
     "sd-only": MethodStyle(GREEN, ">", "--"),
     "exhaustive": MethodStyle(BLACK, "D", "-."),
     "exhaustive-naive": MethodStyle(RED, "X", ":"),
+    "exact": MethodStyle(BLACK, "*", "-"),
     "milp": MethodStyle(GREY, "P", "-."),
     "water-filling": MethodStyle(BLUE, "o", "-"),
     "water-filling+wta": MethodStyle(SKY, "s", "-"),

@@ -65,6 +65,7 @@ def _trace(make: Callable[..., Callable[[int], Prepared]]) -> Callable[[int], Pr
 
 LADDERS = (
     Ladder("hybrid", (32, 64, 128, 256, 512, 1024), 1.5, _solves("balance", "hybrid", "calibrated-fig4")),
+    Ladder("exact", (32, 64, 128, 256, 512, 1024), 2.0, _solves("balance", "exact", "calibrated-fig4"), 0.05),
     Ladder(
         "water-filling",
         (1000, 3000, 10_000, 30_000, 100_000, 300_000),

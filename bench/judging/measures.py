@@ -10,6 +10,7 @@ import numpy as np
 
 from bench.jobs.job import Record
 from bench.judging.statistics import Fit, mean_of, power_law, semi_log, stratified_mean
+from bench.registry import METHODS
 
 __all__ = [
     "MEASURES",
@@ -61,7 +62,7 @@ class Ratio:
 
 def optima(records: Iterable[Record]) -> dict[str, float]:
     """Return the proved optimum of each BALANCE or MMKP instance, by content hash."""
-    exact = ("exhaustive", "exhaustive-naive", "milp")
+    exact = {method.name for method in METHODS.values() if method.role == "exact"}
     return {
         r.instance_sha256: r.checked_objective
         for r in records
