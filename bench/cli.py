@@ -15,6 +15,7 @@ from bench.commands.fetch import fetch_files
 from bench.commands.generate import generate_instances, import_instance
 from bench.commands.hunt import hunt_worst_case
 from bench.commands.methods import list_methods
+from bench.commands.proofs import verify_proof
 from bench.commands.report import report_command
 from bench.commands.run import run_experiments, show_record
 from bench.commands.scaling import check_scaling
@@ -67,6 +68,7 @@ app.command("generate")(generate_instances)
 app.command("import")(import_instance)
 app.command("solve")(solve_file)
 app.command("check")(check_decision)
+app.command("verify")(verify_proof)
 app.command("run")(run_experiments)
 app.command("compare")(compare_stores)
 app.command("export")(export_store)

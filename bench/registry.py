@@ -41,6 +41,7 @@ class Problem:
     instance: str  # class name
     evaluator: str  # dotted name
     verifier: str | None = None  # dotted name of the checker of a bound's prices
+    proof: str = ""  # dotted name of the checker of a proof file
 
 
 @dataclass(frozen=True)
@@ -53,12 +54,18 @@ class Method:
     guarantee: str  # against the optimum, with its source
     function: str  # "module:function"
     label: str  # in figures and tables
+    proof: str = ""  # "module:function" that writes the proof of its bound
 
 
 PROBLEMS: dict[str, Problem] = {
     problem.name: problem
     for problem in (
-        Problem("balance", "BalanceInstance", "formulations.balance.evaluate:evaluate_balance"),
+        Problem(
+            "balance",
+            "BalanceInstance",
+            "formulations.balance.evaluate:evaluate_balance",
+            proof="formulations.balance.verify:verify_balance",
+        ),
         Problem("slot", "SlotInstance", "formulations.handover.evaluate:evaluate_slot"),
         Problem(
             "handover",
@@ -86,7 +93,7 @@ _ALL = (
     Method("sd-only", "balance", "baseline", "best SD set", f"{_SINGLE}:solve_sd_only", "SD only"),
     Method("exhaustive", "balance", "exact", "optimal", f"{_ENUMERATION}:solve_exhaustive", "Exhaustive (masks)"),
     Method("exhaustive-naive", "balance", "exact", "optimal", f"{_ENUMERATION}:solve_exhaustive_naive", "Exhaustive (3^K loop)"),
-    Method("exact", "balance", "exact", "optimal", "formulations.balance.exact.branch_and_bound:solve_exact", "Branch and bound"),
+    Method("exact", "balance", "exact", "optimal", "formulations.balance.exact.branch_and_bound:solve_exact", "Branch and bound", "formulations.balance.proof:prove_balance"),
     Method("milp", "balance", "exact", "optimal", "formulations.balance.exact.milp:solve_milp", "MILP"),
     Method("water-filling", "slot", "heuristic", "optimal where every user can reach its anchor", f"{_SLOT}.water_filling:solve_water_filling", "Water-filling"),
     Method("water-filling+wta", "slot", "heuristic", "likewise", f"{_SLOT}.water_filling:solve_water_filling_wta", "Water-filling, WTA fallback"),

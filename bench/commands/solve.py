@@ -20,10 +20,12 @@ def solve_file(
     settings: list[str] = typer.Option([], "--set", help="KEY=VALUE of the method."),
     time_limit: float | None = typer.Option(None, "--time-limit", help="Seconds.", min=0.0, max=1e9),
     memory_limit: float | None = typer.Option(None, "--memory-limit", help="Megabytes.", min=0.0, max=1e9),
+    proof: Path | None = typer.Option(None, "--proof", help="File for the proof of the bound."),
     output: Path | None = typer.Option(None, "-o", "--output", help="File for the decision."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
 ) -> int:
     """Solve an instance with a method, and re-check the decision."""
+    from bench.commands.proofs import check_provable, prove
     from bench.jobs.executors import run_all
     from bench.jobs.job import Job
     from bench.jobs.sources import FromFile
@@ -34,7 +36,10 @@ def solve_file(
     instance = load_instance(file)
     problem = problem_of(instance)
     options = parse_settings(settings)
-    check_options(find(problem, method), options)
+    chosen = find(problem, method)
+    check_options(chosen, options)
+    if proof is not None:
+        check_provable(chosen)
     limits = Limits(time_s=time_limit, memory_mb=memory_limit)
     job = Job("solve", problem, FromFile(str(file.absolute())), method, tuple(options.items()), limits)
     record = next(iter(run_all([job])))
@@ -45,6 +50,8 @@ def solve_file(
 
         write_whole(output, json.dumps(decision) + "\n")
     typer.echo(json.dumps(answer, allow_nan=False)) if as_json else _print(record, output)
+    if proof is not None and record.status in ("optimal", "feasible", "bound_only"):
+        prove(record, instance, chosen, proof)
     if record.status == "skipped" and as_json:
         note(record.message)
     return _status(record)

@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.balance.costs import problem_of
-from formulations.balance.exact.nodes import Node, Question, empty_nodes, push_root
+from formulations.balance.exact.nodes import Question, deepened, empty_nodes, push_root
 from formulations.balance.exact.tightening import AD, NONE, SD, users_of
-from formulations.balance.exact.tree import CLOSED, FOUND, FULL, explore
+from formulations.balance.exact.tree import CLOSED, FOUND, FULL, empty_log, explore
 from formulations.balance.heuristics.batches import Batch, ModeView
 from formulations.balance.heuristics.hybrid import algorithm_3
 from formulations.result import BoundKind, Limits, Result, Status, Stopped
@@ -77,6 +77,8 @@ class _Search:
         self.counts = np.zeros(2, dtype=np.int64)  # nodes, steps
         self.mode = np.empty(self.k, dtype=np.int64)
         self.stack = empty_nodes(self.k, FIRST_DEPTH)
+        self.chunk = max(1, WORK_BETWEEN_CLOCKS // max(self.k, 1))  # nodes between looks at the clock
+        self.log = empty_log(self.chunk)
         self.single: dict[float, tuple[int, int]] = {}  # by share: most users in AD alone, in SD alone
         self.upper: dict[float, int] = {share: self.k for share in self.problem.compute_shares}
 
@@ -150,8 +152,8 @@ class _Search:
         open_nodes = push_root(self.stack, self.users, question)
         while True:
             most = 1 if only_root else self._allowance()
-            code, open_nodes = explore(
-                self.stack, open_nodes, self.users, question, self.counts, most, self.mode
+            code, open_nodes, _ = explore(
+                self.stack, open_nodes, self.users, question, self.counts, most, self.mode, self.log
             )
             if code == FOUND:
                 self._improve(int(question.sizes.sum()), self.mode, question.share)
@@ -163,7 +165,7 @@ class _Search:
     def _allowance(self) -> int:
         """Return the nodes until limits are looked at again; raise when one is met."""
         nodes, steps = (int(count) for count in self.counts)
-        limits, most = self.limits, max(1, WORK_BETWEEN_CLOCKS // self.k)
+        limits, most = self.limits, self.chunk
         if limits.time_s is not None and time.perf_counter() - self.begun >= limits.time_s:
             raise _LimitError(Stopped.TIME)
         if limits.nodes is not None:
@@ -174,12 +176,9 @@ class _Search:
 
     def _deepen(self, open_nodes: int) -> None:
         try:
-            deeper = empty_nodes(self.k, 2 * len(self.stack.lo))
+            self.stack = deepened(self.stack, open_nodes)
         except MemoryError:
             raise _LimitError(Stopped.MEMORY) from None
-        for old, new in zip(self.stack, deeper, strict=True):
-            new[:open_nodes] = old[:open_nodes]
-        self.stack = Node(*deeper)
 
     def result(self, stopped: Stopped) -> Result:
         """Return the claim: optimal only if no share may serve more."""

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from formulations.balance.exact.relaxation import ROWS, Rows, bound_of, fill_rows, relaxed_choice
 from formulations.balance.exact.tightening import AXES, Users
 
-__all__ = ["Node", "Question", "branch", "empty_nodes", "pop", "push_root"]
+__all__ = ["NO_SPLIT", "ON_USER", "Node", "Question", "branch", "deepened", "empty_nodes", "pop", "push_root"]
 
+NO_SPLIT = -1
+ON_USER = 2  # in place of a mode: the split is of a user's options
 LITTLE = 1e-3  # users by which a child's bound counts as falling at least
 
 
@@ -41,6 +43,14 @@ def empty_nodes(users: int, *shape: int) -> Node:
         np.empty((*shape, users, 3), dtype=np.bool_),
         np.empty((*shape, ROWS)),
     )
+
+
+def deepened(stack: Node, open_nodes: int) -> Node:
+    """Return a stack of twice the depth with the open nodes of this one."""
+    deeper = empty_nodes(stack.allowed.shape[1], 2 * len(stack.lo))
+    for old, new in zip(stack, deeper, strict=True):
+        new[:open_nodes] = old[:open_nodes]
+    return deeper
 
 
 @numba.njit(cache=True)
@@ -78,49 +88,55 @@ def branch(
     trial: Rows,
     node: Node,
     bound: float,
+    split: NDArray[np.int64],
 ) -> int:
     """Push the children of a node with this bound; return the number of open nodes.
+
+    ``split`` tells how: (mode, threshold, a user with the largest value below) or (ON_USER, option, user);
+    the child below, or with the option, is explored first.
 
     It is split at the threshold whose children's bounds, at the node's multipliers, fall most (product rule);
     when all thresholds are settled, by one user's options.
     """
-    best, best_side, best_axis, best_below, best_above = -1.0, -1, -1, 0.0, 0.0
+    best, best_above, best_below = -1.0, 0.0, 0.0
     for side in range(2):
         for axis in range(AXES):
             if node.lo[side, axis] < node.hi[side, axis]:
-                below, above, count = _middle(users, node, side, axis)
+                user, above, count = _middle(users, node, side, axis)
+                below = users.values[side, axis, user]
                 low = bound - _bound_below(users, rows, node, side, axis, below)
                 high = bound - _bound_above(users, question, trial, node, side, axis, above)
                 score = max(low, LITTLE) * max(high, LITTLE) * (1.0 + LITTLE * count)
                 if score > best:
-                    best, best_side, best_axis, best_below, best_above = score, side, axis, below, above
-    if best_side < 0:
-        return _branch_on_user(stack, place, rows, node)
+                    best, best_above, best_below = score, above, below
+                    split[0], split[1], split[2] = side, axis, user
+    if best < 0.0:
+        return _branch_on_user(stack, place, rows, node, split)
     _push(stack, place, node)
-    stack.lo[place, best_side, best_axis] = best_above
+    stack.lo[place, split[0], split[1]] = best_above
     _push(stack, place + 1, node)
-    stack.hi[place + 1, best_side, best_axis] = best_below
+    stack.hi[place + 1, split[0], split[1]] = best_below
     return place + 2
 
 
 @numba.njit(cache=True)
-def _middle(users: Users, node: Node, side: int, axis: int) -> tuple[float, float, int]:
-    """Return two neighbouring values that halve the pool's inside an interval, and how many there are."""
+def _middle(users: Users, node: Node, side: int, axis: int) -> tuple[int, float, int]:
+    """Return a user of the value that halves the pool's in an interval, the value above, and their number."""
     row, order = users.values[side, axis], users.orders[side, axis]
     low, high = node.lo[side, axis], node.hi[side, axis]
     count = 0
     for k in order:
         count += node.allowed[k, side] and low <= row[k] <= high
-    seen, below, above = 0, low, high
+    seen, below, above, user = 0, low, high, -1
     for k in order:
         if node.allowed[k, side] and low <= row[k] <= high:
             seen += 1
             if 2 * seen <= count + 1 and row[k] < high:
-                below = row[k]
+                below, user = row[k], k
             elif row[k] > below:
                 above = row[k]
                 break
-    return below, above, count
+    return user, above, count
 
 
 @numba.njit(cache=True)
@@ -146,11 +162,12 @@ def _bound_above(
 
 
 @numba.njit(cache=True)
-def _branch_on_user(stack: Node, place: int, rows: Rows, node: Node) -> int:
+def _branch_on_user(stack: Node, place: int, rows: Rows, node: Node, split: NDArray[np.int64]) -> int:
     """Push one child for the first open user's likeliest option and one for the others; none if settled."""
     for k in range(len(node.allowed)):
         if node.allowed[k].sum() > 1:
             chosen, _ = relaxed_choice(rows, k, node.allowed, node.multipliers)
+            split[0], split[1], split[2] = ON_USER, chosen, k
             _push(stack, place, node)
             stack.allowed[place, k, chosen] = False
             _push(stack, place + 1, node)

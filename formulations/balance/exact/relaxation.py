@@ -57,6 +57,9 @@ def fill_rows(
     left = room
     rows.weights[:] = 0.0
     for side in range(2):
+        rows.right[side] = rows.right[SIZE + side] = 0.0
+        if sizes[side] == 0:
+            continue
         costs, portion, at = users.costs[side], share if side == AD else 1.0 - share, lo[side]
         n, start = (
             sizes[side],

@@ -70,9 +70,11 @@ def tighten(
     """
     values, changed = users.values[side], False
     for k in range(allowed.shape[0]):
-        if allowed[k, side] and _exceeds(values, k, hi):
+        if allowed[k, side] and (n == 0 or _exceeds(values, k, hi)):
             allowed[k, side] = False
             changed = True
+    if n == 0:
+        return True, changed
     possible, moved = _raise_ends(users, side, n, lo, hi, allowed)
     changed = changed or moved
     if not possible:

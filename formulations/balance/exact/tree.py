@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from formulations.balance.costs import batch_bytes
-from formulations.balance.exact.nodes import Node, Question, branch, pop
+from formulations.balance.exact.nodes import NO_SPLIT, Node, Question, branch, pop
 from formulations.balance.exact.relaxation import (
     MARGIN,
     ROWS,
@@ -30,14 +32,29 @@ from formulations.balance.exact.tightening import (
     tighten,
 )
 
-__all__ = ["CLOSED", "FOUND", "FULL", "OPEN", "explore"]
+__all__ = ["CLOSED", "FOUND", "FULL", "OPEN", "Log", "empty_log", "explore"]
 
 CLOSED, FOUND, OPEN, FULL = 0, 1, 2, 3
-FIRST_STEPS, NEXT_STEPS = (
-    40,
-    20,
-)  # subgradient steps in a node's first round, and after a fixing
+FIRST_STEPS = 12  # subgradient steps in a node's first round
+NEXT_STEPS = 6  # after a fixing
 ROUNDS = 6  # of tightening and fixing in one node
+
+
+class Log(NamedTuple):
+    """What happened in each node: enough to repeat the proof without the search."""
+
+    rounds: NDArray[np.int64]  # (N,) of tightening and bounding
+    multipliers: NDArray[np.float64]  # (N, ROUNDS, 5) by round
+    split: NDArray[np.int64]  # (N, 3) mode, threshold and the user at whose value it is split; see ``branch``
+
+
+def empty_log(nodes: int) -> Log:
+    """Return room for the rows of so many nodes."""
+    return Log(
+        np.empty(nodes, dtype=np.int64),
+        np.empty((nodes, ROUNDS, ROWS)),
+        np.empty((nodes, 3), dtype=np.int64),
+    )
 
 
 @numba.njit(cache=True)
@@ -49,11 +66,12 @@ def explore(
     counts: NDArray[np.int64],
     most_nodes: int,
     mode: NDArray[np.int64],
-) -> tuple[int, int]:
+    log: Log,
+) -> tuple[int, int, int]:
     """Work on the stack until it is empty, a decision is found, or ``most_nodes`` are done.
 
-    Returns (CLOSED, FOUND with the decision in ``mode`` (K,), OPEN, or FULL for want of room, open nodes);
-    ``counts`` (2,) adds up nodes and subgradient steps.
+    Returns (CLOSED, FOUND with the decision in ``mode`` (K,), OPEN, or FULL for want of room, open nodes,
+    nodes done); ``counts`` (2,) adds up nodes and subgradient steps, ``log`` has a row for each node done.
     """
     k = users.values.shape[2]
     rows = Rows(np.empty((2, k, ROWS)), np.empty(ROWS))
@@ -62,33 +80,45 @@ def explore(
     done = 0
     while open_nodes > 0:
         if done >= most_nodes:
-            return OPEN, open_nodes
+            return OPEN, open_nodes, done
         if open_nodes + 1 >= len(stack.lo):
-            return FULL, open_nodes
-        done += 1
+            return FULL, open_nodes, done
         open_nodes -= 1
         pop(stack, open_nodes, node)
         counts[0] += 1
-        bound = _process(users, question, rows, node, counts)
+        log.split[done] = NO_SPLIT
+        bound = _process(users, question, rows, node, counts, log, done)
+        done += 1
         if bound < 0.0:
             continue
         if _complete(users, question, rows, node, mode):
-            return FOUND, open_nodes
-        open_nodes = branch(stack, open_nodes, users, question, rows, trial, node, bound)
-    return CLOSED, 0
+            return FOUND, open_nodes, done
+        open_nodes = branch(stack, open_nodes, users, question, rows, trial, node, bound, log.split[done - 1])
+    return CLOSED, 0, done
 
 
 @numba.njit(cache=True)
-def _process(users: Users, question: Question, rows: Rows, node: Node, counts: NDArray[np.int64]) -> float:
+def _process(
+    users: Users,
+    question: Question,
+    rows: Rows,
+    node: Node,
+    counts: NDArray[np.int64],
+    log: Log,
+    place: int,
+) -> float:
     """Narrow the node in place; return its bound, or −1 when it is closed."""
     wanted, bound, most = question.sizes.sum(), np.inf, FIRST_STEPS
-    for _ in range(ROUNDS):
+    log.rounds[place] = 0
+    for i in range(ROUNDS):
         if not _tighten_both(users, question, node):
             return -1.0
         if not fill_rows(rows, users, question.share, question.room, question.sizes, node.lo):
             return -1.0
         bound, steps = improve(rows, node.allowed, node.multipliers, wanted, most)
         counts[1] += steps
+        log.multipliers[place, i] = node.multipliers
+        log.rounds[place] = i + 1
         if bound < wanted - MARGIN:
             return -1.0
         if not fix_users(rows, node.allowed, node.multipliers, bound, wanted):
@@ -171,5 +201,7 @@ def _check_batch(users: Users, side: int, share: float, mode: NDArray[np.int64])
             late += m >= 1.0
             for axis in range(AXES):
                 at[axis] = max(at[axis], users.values[side, axis, k])
+    if n == 0:
+        return True, 0.0
     in_time = meets_deadline(users.costs[side], share, at, n, s1, s2)
     return in_time, batch_bytes(users.costs[side], at[INPUT], at[ACCEPTED], n, s1, late)
