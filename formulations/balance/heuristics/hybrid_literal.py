@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.balance.costs import LATENCY_SLACK_S, ModeCosts, Problem, problem_of
-from formulations.balance.heuristics.batches import Batch
+from formulations.balance.heuristics.batches import NOBODY, Batch
 from formulations.balance.heuristics.claim import claim
 from formulations.result import Limits, Result
 from instances.balance import BalanceInstance
@@ -36,12 +36,11 @@ def solve_hybrid_literal(
     sd_view = _LiteralMode(
         problem, "sd", padded=False, relief=problem.llm_token_bytes if memory == "printed" else 0.0
     )
-    nobody = Batch(np.empty(0, dtype=np.int64), 0.0, 0)
-    best, result, tuples = 0, (nobody, nobody, 1.0), 0
+    best, result, tuples = 0, (NOBODY, NOBODY, 1.0), 0
     for share in problem.compute_shares:
         room = problem.cache_bytes(share)
         for memory_share in problem.memory_shares:
-            ad = ad_view.solve(share, memory_share * room, memory_share > 0.0, nobody)
+            ad = ad_view.solve(share, memory_share * room, memory_share > 0.0, NOBODY)
             sd = sd_view.solve(1.0 - share, (1.0 - memory_share) * room, memory_share < 1.0, ad)
             tuples += ad.sweeps + sd.sweeps
             if len(ad) + len(sd) > best:
