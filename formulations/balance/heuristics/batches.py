@@ -79,7 +79,7 @@ class ModeView:
         if share <= 0.0 or room < 0.0:
             return floor, 0
         setting = Setting(self.costs, padded, share, room)
-        size, _, sweeps = largest_count(setting, self._open(closed)[1], floor, ceiling)
+        size, _, _, sweeps = largest_count(setting, self._open(closed)[1], floor, ceiling)
         return size, sweeps
 
     def counts(

@@ -232,17 +232,19 @@ def _split(
 
 
 @numba.njit(cache=True)
-def largest_count(setting: Setting, pool: Pool, floor: int, ceiling: int) -> tuple[int, float, int]:
-    """Return the largest count, bytes of a batch that reaches it, and the number of sweeps.
+def largest_count(
+    setting: Setting, pool: Pool, floor: int, ceiling: int
+) -> tuple[int, float, Thresholds, int]:
+    """Return the largest count, bytes and thresholds of a batch that reaches it, and the number of sweeps.
 
     If no batch has more than ``floor`` users, the count returned is ``floor``; none may have more than
     ``ceiling``.
     """
-    best, best_bytes, sweeps = floor, 0.0, 0
+    best, best_bytes, where, sweeps = floor, 0.0, Thresholds(-1.0, -1.0, -1.0), 0
     pool = _able(setting, pool, best + 1)
     users = len(pool.steps)
     if users <= best or ceiling <= best:
-        return best, best_bytes, sweeps
+        return best, best_bytes, where, sweeps
     inside = np.empty(users, dtype=np.bool_)
     axes = _axes(pool)
     steps = min(SCANNED, len(axes[0]))
@@ -251,13 +253,13 @@ def largest_count(setting: Setting, pool: Pool, floor: int, ceiling: int) -> tup
         reached, used, _, _ = _sweep(setting, pool, at, at, users, inside)
         sweeps += 1
         if reached > best:
-            best, best_bytes = reached, used
+            best, best_bytes, where = reached, used, at
         if best >= ceiling:
-            return best, best_bytes, sweeps
+            return best, best_bytes, where, sweeps
     pool = _able(setting, pool, best + 1)
     users = len(pool.steps)
     if users <= best:
-        return best, best_bytes, sweeps
+        return best, best_bytes, where, sweeps
     axes = _axes(pool)
     stack, size = _whole(axes), 1
     while size > 0 and best < ceiling:
@@ -270,10 +272,10 @@ def largest_count(setting: Setting, pool: Pool, floor: int, ceiling: int) -> tup
         reached, used, _, _ = _sweep(setting, pool, high, high, users, inside)
         sweeps += 1
         if reached > best:
-            best, best_bytes = reached, used
+            best, best_bytes, where = reached, used, high
         if bound > best:
             size = _split(setting, stack, size + 1, low, high, bound)
-    return best, best_bytes, sweeps
+    return best, best_bytes, where, sweeps
 
 
 @numba.njit(cache=True)
@@ -297,7 +299,7 @@ def largest_counts(
                 counts[i, j] = counts[i, j - 1]
                 continue
             setting = Setting(costs, padded, shares[i], rooms[i, j])
-            counts[i, j], used, more = largest_count(setting, pool, 0, ceiling)
+            counts[i, j], used, _, more = largest_count(setting, pool, 0, ceiling)
             sweeps += more
     return counts, sweeps
 

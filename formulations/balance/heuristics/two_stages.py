@@ -92,14 +92,16 @@ class TwoStages:
         self.rooms = np.stack((np.outer(caches, parts), np.outer(caches, 1.0 - parts)), axis=2)
         self.pairs = self._all_pairs()
 
-    def plan(self, first: str) -> Plan:
+    def plan(self, first: str, beyond: int = 0) -> Plan:
         """Return the first pair that serves most users when ``first``, ``ad`` or ``sd``, is served first.
+
+        If none serves more than ``beyond``, the plan serves nobody.
 
         Pairs are visited in order of an upper bound; of the second batch only its size is asked for, and only
         whether it improves, until the best pair is known.
         """
         one = MODES.index(first)
-        best, place, winner = 0, (len(self.sides), 0), (NOBODY, 0)
+        best, place, winner = beyond, (-1, -1), (NOBODY, 0)
         chosen: _Pair | None = None
         for pair in sorted(self.pairs, key=self._rank):
             if self._rank(pair) > (-best, place):
