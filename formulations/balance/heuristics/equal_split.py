@@ -1,11 +1,11 @@
-"""ECRA, EMA and ECRMA: Algorithm 3 at an equal split of compute, of memory, or of both (paper, Section V-D)."""
+"""ECRA, EMA and ECRMA: Algorithm 3 with compute, memory or both split equally (paper, Section V-D)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from formulations.balance.costs import problem_of
-from formulations.balance.heuristics.two_stages import TwoStages
+from formulations.balance.heuristics.hybrid import algorithm_3
 from formulations.result import Limits, Result, Status, Stopped
 from instances.balance import BalanceInstance
 
@@ -37,4 +37,4 @@ def _solve(
         text = "the equal split needs a compute share of 0.5, which the server does not offer"
         return Result(Status.SKIPPED, Stopped.UNSUPPORTED, message=text)
     problem = problem_of(instance)
-    return TwoStages(problem, True, compute_shares, memory_shares).plan("ad").result(problem)
+    return algorithm_3(problem, True, compute_shares, memory_shares).result(problem)

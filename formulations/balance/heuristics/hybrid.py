@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from formulations.balance.costs import problem_of
-from formulations.balance.heuristics.two_stages import TwoStages
+from collections.abc import Sequence
+
+from formulations.balance.costs import Problem, problem_of
+from formulations.balance.heuristics.two_stages import Plan, TwoStages
 from formulations.result import Limits, Result
 from instances.balance import BalanceInstance
 
-__all__ = ["solve_hybrid", "solve_hybrid_own"]
+__all__ = ["algorithm_3", "solve_hybrid", "solve_hybrid_own"]
 
 
 def solve_hybrid(instance: BalanceInstance, *, limits: Limits, seed: int = 0) -> Result:
@@ -26,5 +28,11 @@ def solve_hybrid_own(instance: BalanceInstance, *, limits: Limits, seed: int = 0
 
 def _solve(instance: BalanceInstance, padded: bool) -> Result:
     problem = problem_of(instance)
-    stages = TwoStages(problem, padded, problem.compute_shares, problem.memory_shares)
-    return stages.plan("ad").result(problem)
+    return algorithm_3(problem, padded, problem.compute_shares, problem.memory_shares).result(problem)
+
+
+def algorithm_3(
+    problem: Problem, padded: bool, compute_shares: Sequence[float], memory_shares: Sequence[float]
+) -> Plan:
+    """Return what AD first serves at the first of the best pairs of shares (z outside, λ inside)."""
+    return TwoStages(problem, padded, compute_shares, memory_shares).plan("ad")

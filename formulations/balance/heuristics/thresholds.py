@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from formulations.balance.costs import LATENCY_SLACK_S, ModeCosts, batch_bytes
 
-__all__ = ["Pool", "Setting", "first_batch", "kept", "largest_count", "largest_counts", "members"]
+__all__ = ["Pool", "Setting", "first_batch", "kept", "largest_count", "largest_counts", "members", "sweep"]
 
 MANY = 2**62  # more steps than any user has
 SCANNED = 16  # input thresholds that are tried before any box
@@ -74,7 +74,7 @@ def _seconds(setting: Setting, at: Thresholds, n: int, s1: int, s2: int, last: i
 
 
 @numba.njit(cache=True)
-def _sweep(
+def sweep(
     setting: Setting, pool: Pool, caps: Thresholds, at: Thresholds, most: int, inside: NDArray[np.bool_]
 ) -> tuple[int, float, int, float]:
     """Return the largest count, at most ``most``, its bytes, and the least (last steps, seconds) of ``most``.
@@ -250,7 +250,7 @@ def largest_count(
     steps = min(SCANNED, len(axes[0]))
     for k in range(1, steps + 1):
         at = Thresholds(axes[0][k * len(axes[0]) // steps - 1], axes[1][-1], axes[2][-1])
-        reached, used, _, _ = _sweep(setting, pool, at, at, users, inside)
+        reached, used, _, _ = sweep(setting, pool, at, at, users, inside)
         sweeps += 1
         if reached > best:
             best, best_bytes, where = reached, used, at
@@ -265,11 +265,11 @@ def largest_count(
     while size > 0 and best < ceiling:
         low, high = _corner(axes, stack[size - 1], 0), _corner(axes, stack[size - 1], 1)
         size -= 1
-        bound = _sweep(setting, pool, high, low, users, inside)[0]
+        bound = sweep(setting, pool, high, low, users, inside)[0]
         sweeps += 1
         if bound <= best:
             continue
-        reached, used, _, _ = _sweep(setting, pool, high, high, users, inside)
+        reached, used, _, _ = sweep(setting, pool, high, high, users, inside)
         sweeps += 1
         if reached > best:
             best, best_bytes, where = reached, used, high
@@ -333,12 +333,12 @@ def first_batch(setting: Setting, pool: Pool, times: NDArray[np.float64], target
         size -= 1
         if (low.input, low.accepted) > (best.input, best.accepted):
             continue
-        bound, _, steps, seconds = _sweep(setting, pool, high, low, target, inside)
+        bound, _, steps, seconds = sweep(setting, pool, high, low, target, inside)
         sweeps += 1
         least = Choice(low.input, low.accepted, steps, _time(times, seconds), low.upload)
         if bound < target or least >= best:
             continue
-        reached, _, steps, seconds = _sweep(setting, pool, high, high, target, inside)
+        reached, _, steps, seconds = sweep(setting, pool, high, high, target, inside)
         sweeps += 1
         if reached == target:
             found = Choice(high.input, high.accepted, steps, _time(times, seconds), high.upload)

@@ -12,7 +12,7 @@ from formulations.balance.heuristics.batches import NOBODY, Batch, ModeView
 from formulations.balance.heuristics.claim import claim
 from formulations.result import Result
 
-__all__ = ["Plan", "TwoStages"]
+__all__ = ["Pair", "Plan", "TwoStages"]
 
 MODES = ("ad", "sd")
 
@@ -62,7 +62,7 @@ class _Side:
         return self.batches[-1][1]
 
 
-class _Pair(NamedTuple):
+class Pair(NamedTuple):
     """A compute and a memory share."""
 
     place: tuple[int, int]  # of z and λ in their grids
@@ -83,9 +83,10 @@ class TwoStages:
     ) -> None:
         self.everybody = len(problem.ad_steps)
         self.padded, self.compute_shares = padded, compute_shares
-        views = [ModeView(problem, mode) for mode in MODES]
+        self.views = ModeView(problem, "ad"), ModeView(problem, "sd")
         self.sides = [
-            (_Side(views[0], share, padded), _Side(views[1], 1.0 - share, False)) for share in compute_shares
+            (_Side(self.views[0], share, padded), _Side(self.views[1], 1.0 - share, False))
+            for share in compute_shares
         ]
         caches = np.array([problem.cache_bytes(share) for share in compute_shares])
         parts = np.array(memory_shares)
@@ -102,7 +103,7 @@ class TwoStages:
         """
         one = MODES.index(first)
         best, place, winner = beyond, (-1, -1), (NOBODY, 0)
-        chosen: _Pair | None = None
+        chosen: Pair | None = None
         for pair in sorted(self.pairs, key=self._rank):
             if self._rank(pair) > (-best, place):
                 break
@@ -125,11 +126,11 @@ class TwoStages:
         """Sweeps so far."""
         return sum(side.sweeps for pair in self.sides for side in pair)
 
-    def _rank(self, pair: _Pair) -> tuple[int, tuple[int, int]]:
+    def _rank(self, pair: Pair) -> tuple[int, tuple[int, int]]:
         """Return the negative upper bound and the pair's place."""
         return -min(sum(pair.sizes), self.everybody), pair.place
 
-    def _second(self, pair: _Pair, mode: int, closed: Batch, floor: int) -> int:
+    def _second(self, pair: Pair, mode: int, closed: Batch, floor: int) -> int:
         side = self.sides[pair.place[0]][mode]
         if floor >= pair.sizes[mode]:
             return floor
@@ -138,7 +139,7 @@ class TwoStages:
         side.sweeps += sweeps
         return size
 
-    def _all_pairs(self) -> list[_Pair]:
+    def _all_pairs(self) -> list[Pair]:
         ad_rooms, sd_rooms = self.rooms[:, :, 0], self.rooms[:, :, 1]
         shares = np.array(self.compute_shares)
         first, second = self.sides[0]
@@ -150,4 +151,4 @@ class TwoStages:
         alike = sizes[:, :, None, :] == sizes[:, None, :, :]
         widest = np.where(alike, self.rooms[:, None, :, :], 0.0).max(axis=2).tolist()
         known = (self.rooms.tolist(), widest, sizes.tolist())
-        return [_Pair((i, j), *(tuple(table[i][j]) for table in known)) for i, j in np.ndindex(*sds.shape)]
+        return [Pair((i, j), *(tuple(table[i][j]) for table in known)) for i, j in np.ndindex(*sds.shape)]
