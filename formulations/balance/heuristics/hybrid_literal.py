@@ -16,7 +16,7 @@ from formulations.result import Limits, Result
 from instances.balance import BalanceInstance
 from instances.errors import InputError
 
-__all__ = ["MEMORY_READINGS", "solve_hybrid_literal"]
+__all__ = ["MEMORY_READINGS", "LiteralMode", "solve_hybrid_literal"]
 
 MEMORY_READINGS = ("padded", "own", "printed")
 
@@ -32,8 +32,8 @@ def solve_hybrid_literal(
     if memory not in MEMORY_READINGS:
         raise InputError(f"memory: found {memory!r}, expected one of {', '.join(MEMORY_READINGS)}")
     problem = problem_of(instance)
-    ad_view = _LiteralMode(problem, "ad", padded=memory != "own", relief=0.0)
-    sd_view = _LiteralMode(
+    ad_view = LiteralMode(problem, "ad", padded=memory != "own", relief=0.0)
+    sd_view = LiteralMode(
         problem, "sd", padded=False, relief=problem.llm_token_bytes if memory == "printed" else 0.0
     )
     best, result, tuples = 0, (NOBODY, NOBODY, 1.0), 0
@@ -48,7 +48,7 @@ def solve_hybrid_literal(
     return claim(problem, *result, {"steps": tuples})
 
 
-class _LiteralMode:
+class LiteralMode:
     """Algorithm 1 (AD) or 2 (SD).
 
     ``padded`` charges every user the batch's last step, by (27); ``relief`` is what (31) forgets to charge a

@@ -1,9 +1,9 @@
 """Beyond the paper: users divided between the modes before either is served.
 
 Algorithm 3 lets one mode choose among all users and leaves the rest to the other. Two batches, one of short
-outputs and early deadlines and one of long outputs and late deadlines, often serve more. Here users are ranked
-in several ways; each ranking is cut at several places, and at every pair of shares that could improve AD is
-offered one side of the cut, or SD the other.
+outputs and early deadlines and one of long outputs and late deadlines, often serve more. Here users are
+ranked in several ways; each ranking is cut at several places, and at every pair of shares that could improve
+AD is offered one side of the cut, or SD the other.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from instances.balance import BalanceInstance
 __all__ = ["solve_refined"]
 
 PARTS = 16  # a ranking is cut into so many equal parts
-WORK = 5  # sweeps spent here for each sweep of the two orders
+WORK = 4  # sweeps spent here for each sweep of the two orders
 
 
 def solve_refined(instance: BalanceInstance, *, limits: Limits, seed: int = 0) -> Result:
@@ -69,8 +69,8 @@ def _stopped(limits: Limits, begun: float, steps: int) -> Stopped:
 def _candidates(stages: TwoStages, problem: Problem) -> tuple[list[int], Candidates]:
     """Return places of compute shares, and the numbers of all pairs of shares that no other one dominates.
 
-    Of the pairs with one z, those remain at which neither mode alone could serve more without the other serving
-    fewer: a single one where memory is idle.
+    Of the pairs with one z, those remain at which neither mode alone could serve more without the other
+    serving fewer: a single one where memory is idle.
     """
     front: list[Pair] = []
     for pair in stages.pairs:  # λ ascending: more for AD, less for SD
