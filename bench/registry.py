@@ -79,6 +79,8 @@ PROBLEMS: dict[str, Problem] = {
 
 _HYBRID = "formulations.balance.heuristics.hybrid"
 _SINGLE = "formulations.balance.heuristics.single_mode"
+_ORDER = "formulations.balance.heuristics.best_order"
+_EQUAL = "formulations.balance.heuristics.equal_split"
 _LITERAL = "formulations.balance.heuristics.hybrid_literal"
 _ENUMERATION = "formulations.balance.exact.exhaustive"
 _SLOT = "formulations.handover.slot"
@@ -88,9 +90,15 @@ _ALL = (
     Method("hybrid", "balance", "heuristic", "≥ 1/3", f"{_HYBRID}:solve_hybrid", "Algorithm 3"),
     Method("hybrid-own", "balance", "heuristic", "≥ 1/2", f"{_HYBRID}:solve_hybrid_own", "Algorithm 3, own memory"),
     Method("hybrid-literal", "balance", "heuristic", "≥ 1/3", f"{_LITERAL}:solve_hybrid_literal", "Algorithm 3 as printed"),
+    Method("sd-first", "balance", "heuristic", "≥ 1/2", f"{_ORDER}:solve_sd_first", "SD first, own memory"),
+    Method("best-order", "balance", "heuristic", "≥ hybrid-own, ≥ 1/2", f"{_ORDER}:solve_best_order", "Better order, own memory"),
+    Method("refined", "balance", "heuristic", "≥ best-order, ≥ 1/2", "formulations.balance.heuristics.refined:solve_refined", "Refined"),
     Method("ad-only", "balance", "baseline", "≥ 1/2 of the best AD set", f"{_SINGLE}:solve_ad_only", "AD only"),
     Method("ad-only-own", "balance", "baseline", "best AD set", f"{_SINGLE}:solve_ad_only_own", "AD only, own memory"),
     Method("sd-only", "balance", "baseline", "best SD set", f"{_SINGLE}:solve_sd_only", "SD only"),
+    Method("ecra", "balance", "baseline", "none", f"{_EQUAL}:solve_ecra", "ECRA"),
+    Method("ema", "balance", "baseline", "none", f"{_EQUAL}:solve_ema", "EMA"),
+    Method("ecrma", "balance", "baseline", "none", f"{_EQUAL}:solve_ecrma", "ECRMA"),
     Method("exhaustive", "balance", "exact", "optimal", f"{_ENUMERATION}:solve_exhaustive", "Exhaustive (masks)"),
     Method("exhaustive-naive", "balance", "exact", "optimal", f"{_ENUMERATION}:solve_exhaustive_naive", "Exhaustive (3^K loop)"),
     Method("exact", "balance", "exact", "optimal", "formulations.balance.exact.branch_and_bound:solve_exact", "Branch and bound", "formulations.balance.proof:prove_balance"),
