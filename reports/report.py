@@ -1,35 +1,54 @@
-"""One folder with everything a store says: report.md, figures, records and environment."""
+"""One folder with everything a store says: the page, Markdown, figures, tables, records and environment."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, replace
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.jobs.environment import cpu_name, git_commit, versions
 from bench.jobs.exports import selection
+from bench.jobs.exports.lines import records_as_lines
 from bench.jobs.job import Record
 from bench.judging.claims import Judged, judge_all
+from bench.judging.gaps import gaps_by_method
 from instances.errors import InputError
 from instances.files import write_whole
-from reports import tables
+from reports import overview, provenance, tables
+from reports.anonymous import anonymised
+from reports.cells import Table
 from reports.figures import clairvoyant, fig6
+from reports.html import html_page
+from reports.latex import latex
+from reports.markdown import markdown_page
+from reports.page import Drawing, Page, Point, Section
+from reports.repeat import keys_by_cell
+from reports.sheets import sheet
 
-__all__ = ["write_report"]
+__all__ = ["FIGURES", "newest", "write_report"]
 
+QUESTION = "How far from optimal are these heuristics, and what does it cost to know?"
 FIGURES = {
-    "fig6a": "Fig. 6(a): running time of Algorithm 3 against exhaustive search",
-    "fig6b": "Fig. 6(b): normalised throughput",
-    "clairvoyant": "Share of the clairvoyant bound against the load",
-}
+    "fig6a": "BALANCE, Fig. 6(a): running time of Algorithm 3 against exhaustive search",
+    "fig6b": "BALANCE, Fig. 6(b): normalised throughput",
+    "clairvoyant": "ImpactHO, Section VI-E: share of the clairvoyant bound against the load",
+}  # in the order of the page
+REPEAT = (
+    "Every underlined cell and every point of a figure carries the rows behind it: a click lists them with the "
+    "one command that runs them again, and `tables/keys.json` holds the same. `certigap show KEY` prints "
+    "everything stored of a row. Where only this folder is at hand, `certigap import store records.jsonl` makes "
+    "a store of it."
+)
 
 
-def write_report(records: Sequence[Record], folder: Path, *, anonymous: bool = False) -> list[tables.Table]:
-    """Write the report of the records and return its leading tables: both checks, then the claims.
+def write_report(
+    records: Sequence[Record], folder: Path, *, anonymous: bool = False, store: Path | None = None
+) -> list[Table]:
+    """Write the report of the records and return its leading tables: the checks, then the claims.
 
-    Of the rows of one run, the latest is used. ``anonymous`` leaves out host and commit.
+    Of the rows of one run, the latest is used. ``anonymous`` leaves out hosts, commits, folders and user names.
+    ``store`` is named in the commands that repeat a cell.
 
     Raises
     ------
@@ -38,25 +57,24 @@ def write_report(records: Sequence[Record], folder: Path, *, anonymous: bool = F
     """
     used, ignored = newest(records)
     if anonymous:
-        used = [replace(r, host="", git_commit="") for r in used]
-    figures = folder / "figures"
+        used, store = anonymised(used), None if store is None else Path(store.name)
+    judged = judge_all(used)
+    environment = provenance.environment_of(used, anonymous)
     try:
-        figures.mkdir(parents=True, exist_ok=True)
-        drawn = [*fig6.draw(used, figures), *clairvoyant.draw(used, figures)]
+        drawn = _drawings(used, folder / "figures")
+        (folder / "tables").mkdir(parents=True, exist_ok=True)
+        page = _page(used, judged, drawn, ignored, environment, anonymous)
+        _write_tables(page, folder / "tables")
+        write_whole(folder / "index.html", html_page(page, used, store))
+        write_whole(folder / "report.md", markdown_page(page))
+        write_whole(folder / "records.jsonl", records_as_lines(used))
+        write_whole(folder / "environment.json", json.dumps(environment, indent=1) + "\n")
     except OSError as error:
         raise InputError(f"{folder}: found {error.strerror}, expected a folder to write to") from None
-    judged = judge_all(used)
-    write_whole(folder / "report.md", _page(used, judged, {path.stem for path in drawn}, ignored, anonymous))
-    lines = [json.dumps(asdict(r), allow_nan=False) for r in used]
-    write_whole(folder / "records.jsonl", "".join(line + "\n" for line in lines))
-    write_whole(folder / "environment.json", json.dumps(_environment(anonymous), indent=1) + "\n")
-    checks = (
-        tables.guarantee_table(used),
-        tables.clairvoyant_table(used),
-        tables.growth_table(used),
-        tables.files_table(used),
-    )
-    return [table for table in (*checks, tables.claims_table(judged)) if table.rows]
+    leading = ("The ½-approximation", "Water-filling against", "Fig. 6: growth", "Own instances")
+    made = _tables(used)
+    checks = [table for table in made if table.title.startswith(leading)]
+    return [*checks, *_filled([tables.claims_table(judged, used)])]
 
 
 def newest(records: Sequence[Record]) -> tuple[list[Record], int]:
@@ -74,46 +92,106 @@ def _place(record: Record) -> tuple[str, ...]:
     return record.experiment, source, record.method, record.parameters
 
 
-def _environment(anonymous: bool) -> dict[str, Any]:
-    found: dict[str, Any] = {"processor": cpu_name(), "versions": versions()}
-    return found if anonymous else found | {"commit": git_commit()}
+def _draw(records: Sequence[Record], folder: Path) -> list[Path]:
+    """Draw every figure for which there are records."""
+    return [*fig6.draw(records, folder), *clairvoyant.draw(records, folder)]
+
+
+def _tables(records: Sequence[Record]) -> list[Table]:
+    """Return the tables of the papers' experiments and of others' instances."""
+    return _filled(
+        [
+            tables.guarantee_table(records),
+            tables.fig6_table(records),
+            tables.growth_table(records),
+            tables.clairvoyant_table(records),
+            tables.real_table(records),
+            tables.mmkp_table(records),
+            tables.files_table(records),
+        ]
+    )
+
+
+def _drawings(records: Sequence[Record], folder: Path) -> list[Drawing]:
+    """Draw the figures anew and return them in the page's order."""
+    folder.mkdir(parents=True, exist_ok=True)
+    names = {path.stem for path in _draw(records, folder)}
+    return [_drawing(folder, name) for name in [*FIGURES, *sorted(names - set(FIGURES))] if name in names]
+
+
+def _drawing(folder: Path, name: str) -> Drawing:
+    content = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+    points = tuple(Point(**(p | {"keys": tuple(p["keys"])})) for p in content["points"])
+    svg = (folder / f"{name}.svg").read_bytes()
+    return Drawing(name, FIGURES.get(name, name), svg, content["width_in"], content["height_in"], points)
 
 
 def _page(
-    records: Sequence[Record], judged: Sequence[Judged], drawn: set[str], ignored: int, anonymous: bool
-) -> str:
-    environment = _environment(anonymous)
-    versions_text = ", ".join(f"{name} {version}" for name, version in environment["versions"].items())
-    commit = "" if anonymous or not environment["commit"] else f" Commit {environment['commit']}."
+    records: Sequence[Record],
+    judged: Sequence[Judged],
+    drawn: Sequence[Drawing],
+    ignored: int,
+    environment: dict[str, Any],
+    anonymous: bool,
+) -> Page:
     if not records:
-        return "# Nothing to report\n\nThe store holds no runs; `certigap run bench` makes some.\n"
-    parts = [
-        "# How far from optimal are these heuristics, and what does it cost to know?\n",
-        f"{len(records)} runs, {ignored} older rows of the same runs left out.\n",
-        f"{environment['processor']}.{commit}\n",
-        *(tables.markdown(table) for table in _tables(records, judged)),
-        *(
-            f"### {title}\n\n![{title}](figures/{name}.svg)\n"
-            for name, title in FIGURES.items()
-            if name in drawn
+        nothing = "The store holds no runs, so there is nothing to report; `certigap run bench` makes some."
+        return Page(
+            QUESTION, [nothing], [Section("Environment", [provenance.environment_table(environment)])]
+        )
+    groups = gaps_by_method(records)
+    sections = [
+        Section("Published claims", _filled([tables.claims_table(judged, records)])),
+        Section(
+            "Distance and cost", _filled([overview.answer_table(groups), overview.methods_table(groups)])
         ),
-        "### Environment\n",
-        versions_text + "\n",
-        "To repeat a row: `certigap show KEY` prints everything stored and the command that runs it again.\n",
+        Section("Figures", drawn),
+        Section("Tables", _tables(records)),
+        Section("Worst instances found", _filled([overview.worst_table(groups)])),
+        Section(
+            "What ran and what did not",
+            _filled([overview.runs_table(records), overview.failed_table(records)]),
+        ),
+        Section("Environment", [provenance.environment_table(environment)]),
+        Section("Data and licences", _filled([provenance.data_table(records)])),
+        Section("Repeat one cell", [REPEAT]),
+        Section("How to cite", provenance.citations(anonymous)),
     ]
-    return "\n".join(parts)
+    return Page(QUESTION, _answer(records, judged, ignored), [s for s in sections if s.blocks])
 
 
-def _tables(records: Sequence[Record], judged: Sequence[Judged]) -> list[tables.Table]:
-    made = [
-        tables.claims_table(judged),
-        tables.guarantee_table(records),
-        tables.clairvoyant_table(records),
-        tables.fig6_table(records),
-        tables.growth_table(records),
-        tables.real_table(records),
-        tables.mmkp_table(records),
-        tables.files_table(records),
-        tables.status_table(records),
+def _answer(records: Sequence[Record], judged: Sequence[Judged], ignored: int) -> list[str]:
+    """Return the first lines: the verdicts, and what they rest on."""
+    counts = Counter(j.verdict for j in judged)
+    listed = ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common())
+    claims = (
+        f"{len(judged)} published claims: {listed}."
+        if judged
+        else "No published claim is tested by these runs."
+    )
+    failed = sum(r.status in overview.FAILED for r in records)
+    instances = {selection.instance_of(r) for r in records}
+    methods = {(r.problem, r.method) for r in records}
+    ran = f"{_count(len(records), 'run')} of {_count(len(methods), 'method')} on {_count(len(instances), 'instance')}"
+    ended = "all of them ended well" if not failed else f"{failed} did not end well and are listed below"
+    older = f"; {_count(ignored, 'older row')} of the same runs left out" if ignored else ""
+    return [
+        claims,
+        f"{ran}: {ended}{older}. Every decision was checked by code that shares nothing with the methods.",
     ]
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
+
+
+def _write_tables(page: Page, folder: Path) -> None:
+    for block in (block for section in page.sections for block in section.blocks):
+        if isinstance(block, Table):
+            write_whole(folder / f"{block.name}.csv", sheet(block))
+            write_whole(folder / f"{block.name}.tex", latex(block))
+    write_whole(folder / "keys.json", json.dumps(keys_by_cell(page), indent=1) + "\n")
+
+
+def _filled(made: Iterable[Table]) -> list[Table]:
     return [table for table in made if table.rows]

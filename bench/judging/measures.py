@@ -49,6 +49,7 @@ class Measurement:
     detail: str = ""  # both times of a ratio, residuals, which family
     witness: str = ""  # instance that decides an inequality
     key: str = ""  # of the row that decides
+    keys: tuple[str, ...] = ()  # of the rows that the value is computed from
 
 
 @dataclass(frozen=True)
