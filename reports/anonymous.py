@@ -6,6 +6,7 @@ import getpass
 import re
 import socket
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import fields, replace
 from pathlib import Path, PureWindowsPath
 from typing import Any
@@ -39,10 +40,8 @@ def _names(records: Iterable[Record]) -> set[str]:
     """Return what must not be told: hosts, commits, and the user of this machine."""
     found = {text for r in records for text in (r.host, r.git_commit.rstrip("+"))}
     found |= {socket.gethostname(), Path.home().name}
-    try:
+    with suppress(KeyError, OSError):  # a user without a name
         found.add(getpass.getuser())
-    except (KeyError, OSError):  # a user without a name
-        pass
     return {name for name in found if len(name) > 2 and name not in _NOBODY}
 
 

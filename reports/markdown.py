@@ -11,8 +11,8 @@ from reports.page import Drawing, Page
 __all__ = ["markdown", "markdown_page"]
 
 
-def markdown(table: Table) -> str:
-    """Return the table as Markdown."""
+def markdown(table: Table, titled: bool = True) -> str:
+    """Return the table as Markdown, with its title above it unless something else gives it."""
     rule = ["---:" if name in table.right else "---" for name in table.columns]
     lines = [
         f"### {safe(table.title)}",
@@ -29,7 +29,7 @@ def markdown_page(page: Page) -> str:
         parts.append(f"## {safe(section.title)}\n")
         for block in section.blocks:
             if isinstance(block, Table):
-                parts.append(markdown(block))
+                parts.append(markdown(block, block.title != section.title))
             elif isinstance(block, Drawing):
                 parts.append(f"### {safe(block.title)}\n\n![{safe(block.title)}](figures/{block.name}.svg)\n")
             else:

@@ -12,13 +12,13 @@ from bench.jobs.exports import selection
 from bench.jobs.exports.lines import records_as_lines
 from bench.jobs.job import Record
 from bench.judging.claims import Judged, judge_all
-from bench.judging.gaps import gaps_by_method
+from bench.judging.gaps import MethodGaps, gaps_by_method
 from instances.errors import InputError
 from instances.files import write_whole
 from reports import overview, provenance, tables
 from reports.anonymous import anonymised
 from reports.cells import Table
-from reports.figures import clairvoyant, fig6
+from reports.figures import clairvoyant, distance_and_cost, fig6, growth
 from reports.html import html_page
 from reports.latex import latex
 from reports.markdown import markdown_page
@@ -28,17 +28,21 @@ from reports.sheets import sheet
 
 __all__ = ["FIGURES", "newest", "write_report"]
 
+VERDICTS = ("reproduced", "close", "holds", "contradicted", "not testable")
+CHECKED = "Every decision was checked by code that shares nothing with the methods."
 QUESTION = "How far from optimal are these heuristics, and what does it cost to know?"
 FIGURES = {
     "fig6a": "BALANCE, Fig. 6(a): running time of Algorithm 3 against exhaustive search",
     "fig6b": "BALANCE, Fig. 6(b): normalised throughput",
+    "growth": "BALANCE, Fig. 6(a): fitted growth of the running times with its 95 % intervals",
     "clairvoyant": "ImpactHO, Section VI-E: share of the clairvoyant bound against the load",
+    **distance_and_cost.TITLES,
 }  # in the order of the page
 REPEAT = (
-    "Every underlined cell and every point of a figure carries the rows behind it: a click lists them with the "
-    "one command that runs them again, and `tables/keys.json` holds the same. `certigap show KEY` prints "
-    "everything stored of a row. Where only this folder is at hand, `certigap import store records.jsonl` makes "
-    "a store of it."
+    "Every underlined cell and every point of a figure carries the rows behind it: a click lists them with "
+    "the one command that runs them again, and `tables/keys.json` holds the same. `certigap show KEY` prints "
+    "everything stored of a row. Where only this folder is at hand, `certigap import store records.jsonl` "
+    "makes a store of it."
 )
 
 
@@ -47,8 +51,8 @@ def write_report(
 ) -> list[Table]:
     """Write the report of the records and return its leading tables: the checks, then the claims.
 
-    Of the rows of one run, the latest is used. ``anonymous`` leaves out hosts, commits, folders and user names.
-    ``store`` is named in the commands that repeat a cell.
+    Of the rows of one run, the latest is used. ``anonymous`` leaves out hosts, commits, folders and names of
+    users. ``store`` is named in the commands that repeat a cell.
 
     Raises
     ------
@@ -94,7 +98,12 @@ def _place(record: Record) -> tuple[str, ...]:
 
 def _draw(records: Sequence[Record], folder: Path) -> list[Path]:
     """Draw every figure for which there are records."""
-    return [*fig6.draw(records, folder), *clairvoyant.draw(records, folder)]
+    return [
+        *fig6.draw(records, folder),
+        *growth.draw(records, folder),
+        *clairvoyant.draw(records, folder),
+        *distance_and_cost.draw(records, folder),
+    ]
 
 
 def _tables(records: Sequence[Record]) -> list[Table]:
@@ -157,28 +166,33 @@ def _page(
         Section("Repeat one cell", [REPEAT]),
         Section("How to cite", provenance.citations(anonymous)),
     ]
-    return Page(QUESTION, _answer(records, judged, ignored), [s for s in sections if s.blocks])
+    return Page(QUESTION, _answer(records, judged, groups, ignored), [s for s in sections if s.blocks])
 
 
-def _answer(records: Sequence[Record], judged: Sequence[Judged], ignored: int) -> list[str]:
+def _answer(
+    records: Sequence[Record], judged: Sequence[Judged], groups: Sequence[MethodGaps], ignored: int
+) -> list[str]:
     """Return the first lines: the verdicts, and what they rest on."""
     counts = Counter(j.verdict for j in judged)
-    listed = ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common())
-    claims = (
-        f"{len(judged)} published claims: {listed}."
-        if judged
-        else "No published claim is tested by these runs."
-    )
+    listed = [f"{n} {_agreeing(verdict, n)}" for verdict in VERDICTS if (n := counts[verdict])]
+    none = "No published claim is tested by these runs."
     failed = sum(r.status in overview.FAILED for r in records)
-    instances = {selection.instance_of(r) for r in records}
-    methods = {(r.problem, r.method) for r in records}
-    ran = f"{_count(len(records), 'run')} of {_count(len(methods), 'method')} on {_count(len(instances), 'instance')}"
+    numbers = (
+        _count(len(records), "run"),
+        _count(len({(r.problem, r.method) for r in records}), "method"),
+        _count(len({selection.instance_of(r) for r in records}), "instance"),
+    )
     ended = "all of them ended well" if not failed else f"{failed} did not end well and are listed below"
     older = f"; {_count(ignored, 'older row')} of the same runs left out" if ignored else ""
     return [
-        claims,
-        f"{ran}: {ended}{older}. Every decision was checked by code that shares nothing with the methods.",
+        f"{_count(len(judged), 'published claim')}: {', '.join(listed)}." if judged else none,
+        *overview.answers(groups),
+        "{} of {} on {}: ".format(*numbers) + ended + older + ". " + CHECKED,
     ]
+
+
+def _agreeing(verdict: str, n: int) -> str:
+    return "hold" if verdict == "holds" and n > 1 else verdict
 
 
 def _count(n: int, what: str) -> str:

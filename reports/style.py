@@ -35,6 +35,7 @@ __all__ = [
     "label_of",
     "mark",
     "new_figure",
+    "new_panels",
     "plot_intervals",
     "save_figure",
     "style_of",
@@ -127,6 +128,12 @@ def new_figure(size: tuple[float, float] = COLUMN_INCHES) -> tuple[Figure, Axes]
     return plt.subplots(figsize=size)
 
 
+def new_panels(count: int, size: tuple[float, float] = TWO_COLUMNS_INCHES) -> tuple[Figure, list[Axes]]:
+    """Return a figure of two columns' width, or of another size in inches, and its axes side by side."""
+    figure, axes = plt.subplots(1, count, figsize=size, squeeze=False)
+    return figure, list(axes[0])
+
+
 def plot_intervals(
     axes: Axes,
     problem: str,
@@ -158,8 +165,9 @@ def plot_intervals(
 def mark(axes: Axes, label: str, x: float, y: float, records: Iterable[Record]) -> None:
     """Remember which records a point of a figure shows, for the page."""
     keys = tuple(dict.fromkeys(r.key for r in records))
-    if keys:
-        _marks.setdefault(axes.get_figure(root=True), []).append((axes, label, x, y, keys))
+    figure = axes.get_figure(root=True)
+    if keys and figure is not None:
+        _marks.setdefault(figure, []).append((axes, label, x, y, keys))
 
 
 def discard(figure: Figure) -> list[Path]:

@@ -14,14 +14,14 @@ from bench.judging.measures import (
     family_minima,
     fastest_seconds,
     load_of,
-    medians,
     optima,
     witness_counts,
 )
-from bench.judging.statistics import Mean, mean_of, power_law, semi_log
+from bench.judging.statistics import Mean, mean_of
 from reports.cells import Cell, Table, cell, code, decimals, figures, mean_text, select
 from reports.figures.clairvoyant import POLICIES, shares_by_load
 from reports.figures.fig6 import throughput_by_size
+from reports.figures.growth import growth_fits
 from reports.markdown import markdown
 
 __all__ = [
@@ -102,9 +102,9 @@ def guarantee_table(records: Sequence[Record]) -> Table:
         "family",
         "n",
         "hybrid, least",
-        "mean",
+        "hybrid, mean",
         "hybrid-own, least",
-        "mean",
+        "hybrid-own, mean",
         "instance of hybrid's least",
         "witnesses",
         "row",
@@ -197,23 +197,13 @@ def _fig6_rows(records: Iterable[Record], method: str, size: int) -> list[Record
 
 def growth_table(records: Sequence[Record]) -> Table:
     """Return the fitted growth of each timed method: bases of exponentials, exponents of powers."""
-    exponential = [("exhaustive-naive", "3"), ("exhaustive", "2")]
-    fits = [(m, "base per user", declared, semi_log, 10, 16) for m, declared in exponential]
-    fits += [
-        ("hybrid-literal", "exponent", "≤ 6", power_law, 10, 16),
-        ("hybrid", "exponent", "–", power_law, 32, 1024),
-    ]
     rows = []
-    for method, unit, declared, fit, low, high in fits:
-        seconds = fastest_seconds(records, method, FIG6_FAMILY)
-        points = medians(seconds, low, high)
-        if len(points) < 6:
-            continue
-        result = fit(list(points), list(points.values()))
-        interval = f"[{result.low:.3g}, {result.high:.3g}]"
-        behind = [r for size in points for r in _fig6_rows(records, method, size)]
-        growth = [cell(text, behind) for text in (f"{result.growth:.3g}", interval, f"{result.residual:.2g}")]
-        rows.append((method, f"{min(points)} … {max(points)}", unit, declared, *growth))
+    for growth in growth_fits(records):
+        fit, sizes = growth.fit, growth.points
+        texts = (f"{fit.growth:.3g}", f"[{fit.low:.3g}, {fit.high:.3g}]", f"{fit.residual:.2g}")
+        unit = "base per user" if growth.exponential else "exponent"
+        cells = [cell(text, growth.rows) for text in texts]
+        rows.append((growth.method, f"{min(sizes)} … {max(sizes)}", unit, growth.declared, *cells))
     columns = ("method", "K", "growth", "declared", "fitted", "95 %", "largest log residual")
     return Table("Fig. 6: growth", columns, rows, frozenset(columns[3:]), "Fits need at least six sizes.")
 
@@ -278,7 +268,7 @@ def files_table(records: Sequence[Record]) -> Table:
         value = "–" if not good else mean_text(mean_of([r.checked_objective or 0.0 for r in good]), 4)
         share = "–" if not shares else mean_text(mean_of(shares, (0.0, 1.0)), 4)
         times = [r.solve_s for r in good if r.solve_s is not None]
-        seconds = "–" if not times else f"{np.median(times):.3g}"
+        seconds = "–" if not times else figures(float(np.median(times)))
         n = _of(len(good), len(runs))
         rows.append((problem, code(method), *(cell(text, runs) for text in (n, value, share, seconds))))
     columns = ("problem", "method", "n", "value [95 %]", "share of the least bound [95 %]", "median time (s)")
@@ -303,7 +293,7 @@ def _reasons(runs: Sequence[Record]) -> str:
 
 
 def _median(seconds: Mapping[str, float] | None) -> str:
-    return "–" if not seconds else f"{np.median(list(seconds.values())):.3g}"
+    return "–" if not seconds else figures(float(np.median(list(seconds.values()))))
 
 
 def _ratio(slow: Mapping[str, float] | None, fast: Mapping[str, float] | None) -> str:
@@ -311,4 +301,5 @@ def _ratio(slow: Mapping[str, float] | None, fast: Mapping[str, float] | None) -
     both = sorted(set(slow or {}) & set(fast or {}))
     if slow is None or fast is None or not both:
         return "–"
-    return f"{np.median([slow[i] for i in both]) / np.median([fast[i] for i in both]):.3g} ×"
+    ratio = np.median([slow[i] for i in both]) / np.median([fast[i] for i in both])
+    return f"{figures(float(ratio))} ×"

@@ -18,7 +18,7 @@ WIDTH = 160  # characters, without a terminal
 
 
 def report_command(write: Callable[..., Sequence[Any]]) -> Callable[..., None]:
-    """Return the command around ``write(records, folder, anonymous=…, store=…)``, which returns tables to print."""
+    """Return the command around ``write(records, folder, anonymous=…, store=…)`` → tables to print."""
 
     def report_store(
         store_path: Path = typer.Option(DEFAULT_STORE, "--store", help="The store."),
