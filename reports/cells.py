@@ -100,6 +100,8 @@ def figures(value: float | None, digits: int = 3) -> str:
 
 def decimals(value: float, digits: int) -> str:
     """Return a fixed number of decimals, more where the value would read as zero or one and is neither."""
+    if value == 0.0:
+        return "0"
     text = f"{value:.{digits}f}"
     for whole in (0.0, 1.0):
         if value != whole and float(text) == whole:
@@ -114,7 +116,7 @@ def percent(fraction: float | None, digits: int = 3) -> str:
 
 
 def mean_text(mean: Mean, digits: int, scale: float = 1.0) -> str:
-    """Return the mean with its interval; one value has none."""
+    """Return the mean with its interval; one value, or the same value throughout, has none."""
     text = decimals(scale * mean.value, digits)
     low, high = (decimals(scale * end, digits) for end in (mean.low, mean.high))
-    return text if mean.n < 2 else f"{text} [{low}, {high}]"
+    return text if mean.n < 2 or mean.low == mean.high else f"{text} [{low}, {high}]"

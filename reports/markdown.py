@@ -14,11 +14,8 @@ __all__ = ["markdown", "markdown_page"]
 def markdown(table: Table, titled: bool = True) -> str:
     """Return the table as Markdown, with its title above it unless something else gives it."""
     rule = ["---:" if name in table.right else "---" for name in table.columns]
-    lines = [
-        f"### {safe(table.title)}",
-        "",
-        *(_line(row) for row in (table.columns, tuple(rule), *table.rows)),
-    ]
+    title = [f"### {safe(table.title)}", ""] if titled else []
+    lines = [*title, *(_line(row) for row in (table.columns, tuple(rule), *table.rows))]
     return "\n".join(lines) + "\n" + (f"\n{safe(table.note)}\n" if table.note else "")
 
 

@@ -151,7 +151,7 @@ def plot_intervals(
     axes.errorbar(
         np.array(list(points)) + shift,
         middle,
-        [middle - low, high - middle],
+        np.maximum([middle - low, high - middle], 0.0),  # a mean beyond the range that its interval is cut to
         color=style.colour,
         marker=style.marker,
         linestyle=style.dash,

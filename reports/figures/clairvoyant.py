@@ -27,7 +27,9 @@ def shares_by_load(records: Sequence[Record], policy: str) -> dict[float, Mean]:
         load = load_of(r)
         usable = r.method == policy and r.feasible and r.size and r.instance_sha256 in bounds
         if usable and load is not None and r.checked_objective is not None:
-            shares[load].append(100.0 * r.checked_objective / bounds[r.instance_sha256][0])
+            bound = bounds[r.instance_sha256][0]
+            if bound > 0.0:
+                shares[load].append(100.0 * r.checked_objective / bound)
     return {load: mean_of(values, (0.0, 100.0)) for load, values in sorted(shares.items())}
 
 

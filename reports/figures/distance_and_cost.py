@@ -12,7 +12,7 @@ from bench.jobs.job import Record
 from bench.judging.gaps import MethodGaps, gaps_by_method, mean_gap
 from bench.judging.profiles import MAX_CURVES, performance_profile
 from bench.registry import PROBLEMS
-from reports.overview import seconds_by_place
+from reports.overview import WITNESSES, seconds_by_place
 from reports.style import label_of, mark, new_panels, save_figure, style_of
 
 __all__ = ["TITLES", "draw"]
@@ -34,9 +34,14 @@ def draw(records: Sequence[Record], folder: Path) -> list[Path]:
             if g.problem == problem:
                 experiments.setdefault(g.experiment, []).append(g)
         if experiments:
-            name, shown = max(experiments.items(), key=lambda e: (len(e[1]), sum(len(g.gaps) for g in e[1])))
-            paths += _draw(problem, name, shown, folder)
+            name = max(experiments, key=lambda name: _weight(name, experiments[name]))
+            paths += _draw(problem, name, experiments[name], folder)
     return paths
+
+
+def _weight(experiment: str, groups: Sequence[MethodGaps]) -> tuple[bool, int, int]:
+    """Return what makes an experiment the one to draw: no witness families, most methods, most runs."""
+    return experiment not in WITNESSES, len(groups), sum(len(g.gaps) for g in groups)
 
 
 def _draw(problem: str, experiment: str, groups: Sequence[MethodGaps], folder: Path) -> list[Path]:
@@ -59,8 +64,9 @@ def _draw_gap(axes: Axes, group: MethodGaps) -> None:
     low, middle, high = np.quantile(list(seconds_by_place(group.runs).values()), [0.25, 0.5, 0.75])
     if mean is not None:
         value = 100.0 * mean.value
+        below, above = max(value - 100.0 * mean.low, 0.0), max(100.0 * mean.high - value, 0.0)
         axes.errorbar(
-            [middle], [value], [[value - 100.0 * mean.low], [100.0 * mean.high - value]],
+            [middle], [value], [[below], [above]],
             [[middle - low], [high - middle]],
             color=style.colour, marker=style.marker, linestyle="", capsize=2, label=label,
         )  # fmt: skip
@@ -87,4 +93,4 @@ def _draw_profile(axes: Axes, groups: Sequence[MethodGaps], drawn: Sequence[Meth
         axes.plot([end], [100.0 * y[-1]], color=style.colour, marker=style.marker, clip_on=False, zorder=5)
         mark(axes, label_of(group.problem, group.runs[0].method), end, 100.0 * y[-1], group.runs)
     axes.set(xscale="log", xlim=(1.0, end), ylim=(0.0, 102.0))
-    axes.set(xlabel="Time / time of the fastest", ylabel="Solved (% of instances)")
+    axes.set(xlabel=f"Time / least time of the {len(costs)} methods", ylabel="Solved (% of instances)")
