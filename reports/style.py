@@ -6,8 +6,8 @@ grey.
 
 from __future__ import annotations
 
+import hashlib
 import json
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -110,9 +110,9 @@ def style_of(method: str) -> MethodStyle:
     """Return the method's style; a method of the user's own is grey, its shade and marker chosen by name."""
     if method in METHOD_STYLES:
         return METHOD_STYLES[method]
-    number = zlib.crc32(method.encode(errors="replace"))
-    shade, marker = number % len(_OWN_COLOURS), number // len(_OWN_COLOURS) % len(_OWN_MARKERS)
-    return MethodStyle(_OWN_COLOURS[shade], _OWN_MARKERS[marker], (0, (4, 1, 1, 1)))
+    digest = hashlib.sha256(method.encode(errors="replace")).digest()
+    shade, marker = _OWN_COLOURS[digest[0] % len(_OWN_COLOURS)], _OWN_MARKERS[digest[1] % len(_OWN_MARKERS)]
+    return MethodStyle(shade, marker, (0, (4, 1, 1, 1)))
 
 
 def label_of(problem: str, method: str) -> str:

@@ -107,7 +107,7 @@ def mean_gap(gaps: Iterable[Gap]) -> Mean | None:
     for gap in gaps:
         members[gap.record.instance_sha256].append(gap.value)
     means = [sum(values) / len(values) for values in members.values()]
-    return mean_of(means, (0.0, math.inf)) if means else None
+    return mean_of(means, (0.0, 1.0)) if means else None
 
 
 def _bound(record: Record) -> float | None:
