@@ -183,6 +183,8 @@ def save_figure(figure: Figure, folder: Path, name: str) -> list[Path]:
         "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
         "png": {"Software": None},
     }
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")  # as it is laid out now, in every format
     paths = []
     for suffix, metadata in no_dates.items():
         path = folder / f"{name}.{suffix}"

@@ -56,7 +56,7 @@ def run_experiments(
     if executor not in EXECUTORS:
         raise InputError(f"--executor: found {shown(executor)}, expected one of {', '.join(EXECUTORS)}")
     stored = [] if only is None else _stored(store_path, only)
-    jobs = [job_of(stored[0])] if stored else _jobs(targets, methods, seeds, time_limit, memory_limit)
+    jobs = [job_of(r) for r in stored] if stored else _jobs(targets, methods, seeds, time_limit, memory_limit)
     keyed = keyed_runs(jobs) if stored else _only(keyed_runs(jobs), only)[:limit]
     timing = any(job.timing for _, job in keyed)
     workers = workers or 1

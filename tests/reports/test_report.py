@@ -13,7 +13,8 @@ import pytest
 from bench.jobs.exports.lines import read_records
 from bench.registry import METHODS
 from instances.errors import InputError
-from reports import provenance
+from reports import provenance, report
+from reports.page import Drawing
 from reports.report import FIGURES, newest, write_report
 from reports.style import METHOD_STYLES, style_of
 from tests.bench.sample_records import record
@@ -28,6 +29,12 @@ def fig6_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("fig6")
     write_report(fig6_records(), folder)
     return folder
+
+
+@pytest.fixture
+def without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out the drawing, which takes most of a report's time."""
+    monkeypatch.setattr(report, "_draw", lambda records, folder: [])
 
 
 def test_every_method_has_a_style() -> None:
@@ -118,6 +125,8 @@ def test_text_of_a_small_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(provenance, "vector_level", lambda: "a vector level")
     monkeypatch.setattr(provenance, "git_commit", lambda: "0123456789ab")
     monkeypatch.setattr(provenance, "versions", lambda: {"python": "3", "certigap": "0"})
+    drawn = [Drawing("fig6a", FIGURES["fig6a"], b"", 3.5, 2.5)]
+    monkeypatch.setattr(report, "_drawings", lambda records, folder: drawn)
     write_report(small_store(), tmp_path)
     assert (tmp_path / "report.md").read_text(encoding="utf-8") == GOLDEN.read_text(encoding="utf-8")
 
@@ -157,6 +166,7 @@ def test_failures_only_give_a_page_with_reasons(tmp_path: Path) -> None:
     assert list((tmp_path / "figures").iterdir()) == []
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_one_method_gives_its_times_without_a_gap(tmp_path: Path) -> None:
     """A store of one heuristic has no bound: its gap is empty, never zero."""
     write_report([r for r in fig6_records() if r.method == "hybrid"], tmp_path)
@@ -165,6 +175,7 @@ def test_one_method_gives_its_times_without_a_gap(tmp_path: Path) -> None:
     assert "exhaustive-naive ran not here" in page
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_missing_cells_are_counted(tmp_path: Path) -> None:
     """Where a method did not run on all instances, the table says on how many."""
     used = [
@@ -202,6 +213,7 @@ def test_spreadsheets_compute_nothing(hostile_folder: Path) -> None:
                 assert not formula or re.fullmatch(r"[-+]?[0-9.]+(e[-+]?[0-9]+)?", cell), cell
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_rows_that_are_no_records_are_left_out_and_listed(tmp_path: Path) -> None:
     """Wrong types, NaN and unknown statuses of a stranger's store are named, and the rest is drawn."""
     good = [r for r in fig6_records() if r.method == "hybrid"]
