@@ -35,6 +35,7 @@ FIGURES = {
     "clairvoyant": "ImpactHO, Section VI-E: share of the clairvoyant bound against the load",
     **distance_and_cost.TITLES,
 }  # in the order of the page
+DRAWERS = (fig6.draw, growth.draw, clairvoyant.draw, distance_and_cost.draw)
 CHECKS = ("The ½-approximation", "Water-filling against", "Fig. 6: growth", "Own instances")
 
 
@@ -88,16 +89,6 @@ def _place(record: Record) -> tuple[str, ...]:
     return record.experiment, source, record.method, record.parameters
 
 
-def _draw(records: Sequence[Record], folder: Path) -> list[Path]:
-    """Draw every figure for which there are records."""
-    return [
-        *fig6.draw(records, folder),
-        *growth.draw(records, folder),
-        *clairvoyant.draw(records, folder),
-        *distance_and_cost.draw(records, folder),
-    ]
-
-
 def _tables(records: Sequence[Record]) -> list[Table]:
     """Return the tables of the papers' experiments and of others' instances, those with rows."""
     return filled(
@@ -116,7 +107,7 @@ def _tables(records: Sequence[Record]) -> list[Table]:
 def _drawings(records: Sequence[Record], folder: Path) -> list[Drawing]:
     """Draw the figures anew and return them in the page's order."""
     folder.mkdir(parents=True, exist_ok=True)
-    names = {path.stem for path in _draw(records, folder)}
+    names = {path.stem for draw in DRAWERS for path in draw(records, folder)}
     return [_drawing(folder, name) for name in [*FIGURES, *sorted(names - set(FIGURES))] if name in names]
 
 

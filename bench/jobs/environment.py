@@ -14,7 +14,7 @@ __all__ = ["VERSIONED", "cpu_name", "git_commit", "pin_threads", "vector_level",
 
 VERSIONED = (
     "certigap", "numpy", "numba", "scipy", "highspy", "pulp", "networkx", "python-flint", "pebble",
-    "matplotlib",
+    "matplotlib", "jinja2", "cvxpy", "clarabel", "ortools", "pyscipopt", "distributed",
 )  # fmt: skip
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 

@@ -34,7 +34,7 @@ def fig6_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out the drawing, which takes most of a report's time."""
-    monkeypatch.setattr(report, "_draw", lambda records, folder: [])
+    monkeypatch.setattr(report, "DRAWERS", ())
 
 
 def test_every_method_has_a_style() -> None:
