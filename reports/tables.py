@@ -54,8 +54,8 @@ def claims_table(judged: Sequence[Judged], records: Sequence[Record] = ()) -> Ta
 
 def _claim(judged: Judged, records: Sequence[Record]) -> tuple[str, ...]:
     m, claim = judged.measurement, judged.claim
-    behind = select(records, experiment=claim.experiment)
-    keys = [r.key for r in behind] if m is None or not m.keys else m.keys
+    keys = () if m is None else m.keys
+    keys = keys or tuple(r.key for r in select(records, experiment=claim.experiment))
     detail = judged.reason if m is None else "; ".join(text for text in (m.detail, judged.reason) if text)
     if m is not None and m.witness:
         detail += f" {code(m.witness)} (`certigap show {m.key[:12]}`)"
@@ -117,6 +117,7 @@ def guarantee_table(records: Sequence[Record]) -> Table:
 
 def clairvoyant_table(records: Sequence[Record]) -> Table:
     """Return each policy's share of the certified bound by load."""
+    records = select(records, experiment="handover-clairvoyant")
     shares = {policy: shares_by_load(records, policy) for policy in POLICIES}
     loads = sorted({load for by_load in shares.values() for load in by_load})
     gaps = _bound_gaps(records)
@@ -147,7 +148,7 @@ def clairvoyant_table(records: Sequence[Record]) -> Table:
 
 
 def _at_load(records: Iterable[Record], load: float) -> list[Record]:
-    return [r for r in select(records, experiment="handover-clairvoyant") if load_of(r) == load]
+    return [r for r in records if load_of(r) == load]
 
 
 def _bound_gaps(records: Sequence[Record]) -> dict[float, str]:
@@ -163,12 +164,13 @@ def _bound_gaps(records: Sequence[Record]) -> dict[float, str]:
 def fig6_table(records: Sequence[Record]) -> Table:
     """Return median times and throughputs of Fig. 6 by size."""
     methods = ("exhaustive-naive", "hybrid-literal", "exhaustive", "hybrid")
+    records = select(records, experiment="balance-fig6", family=FIG6_FAMILY)
     seconds = {method: fastest_seconds(records, method, FIG6_FAMILY) for method in methods}
     best = throughput_by_size(records, "exhaustive", FIG6_FAMILY)
     ours = throughput_by_size(records, "hybrid", FIG6_FAMILY)
     rows = []
     for size in sorted({size for by_size in seconds.values() for size in by_size}):
-        behind = {m: _fig6_rows(records, m, size) for m in methods}
+        behind = {m: select(records, method=m, size=size) for m in methods}
         times = [cell(_median(seconds[m].get(size)), behind[m]) for m in methods]
         ratios = [
             cell(_ratio(seconds[m].get(size), seconds["hybrid"].get(size)), behind[m] + behind["hybrid"])
@@ -189,10 +191,6 @@ def fig6_table(records: Sequence[Record]) -> Table:
         "one thread."
     )
     return Table("Fig. 6: running time and throughput", columns, rows, frozenset(columns), note)
-
-
-def _fig6_rows(records: Iterable[Record], method: str, size: int) -> list[Record]:
-    return select(records, experiment="balance-fig6", family=FIG6_FAMILY, method=method, size=size)
 
 
 def growth_table(records: Sequence[Record]) -> Table:

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from bench.jobs.job import Record
 from bench.judging.gaps import MethodGaps, gaps_by_method, mean_gap
-from bench.judging.profiles import MAX_CURVES, performance_profile
+from bench.judging.profiles import MAX_CURVES, Curve, performance_profile
 from bench.registry import PROBLEMS
 from reports.overview import WITNESSES, seconds_by_place
 from reports.style import label_of, mark, new_panels, save_figure, style_of
@@ -18,6 +18,7 @@ from reports.style import label_of, mark, new_panels, save_figure, style_of
 __all__ = ["TITLES", "draw"]
 
 NEAR = 0.01  # gap of an instance that counts as solved in the profile
+FINEST = 0.002  # of all instances: a step of a profile that is drawn
 TITLES = {
     f"cost-{problem}": f"{problem}: mean gap against time, and performance profiles (solved: gap at most 1 %)"
     for problem in PROBLEMS
@@ -88,9 +89,20 @@ def _draw_profile(axes: Axes, groups: Sequence[MethodGaps], drawn: Sequence[Meth
     for curve in profile.curves:
         group = by_method[curve.method]
         style = style_of(group.runs[0].method)
-        x, y = np.array([1.0, *curve.at, end]), np.array([curve(1.0), *curve.share, curve(end)])
+        steps = _visible(curve)
+        x = np.array([1.0, *(at for at, _ in steps), end])
+        y = np.array([curve(1.0), *(share for _, share in steps), curve(end)])
         axes.step(x, 100.0 * y, where="post", color=style.colour, linestyle=style.dash)
         axes.plot([end], [100.0 * y[-1]], color=style.colour, marker=style.marker, clip_on=False, zorder=5)
         mark(axes, label_of(group.problem, group.runs[0].method), end, 100.0 * y[-1], group.runs)
     axes.set(xscale="log", xlim=(1.0, end), ylim=(0.0, 102.0))
     axes.set(xlabel=f"Time / least time of the {len(costs)} methods", ylabel="Solved (% of instances)")
+
+
+def _visible(curve: Curve) -> list[tuple[float, float]]:
+    """Return the steps of a curve that can be told apart in print, and the last one."""
+    kept: list[tuple[float, float]] = []
+    for step in zip(curve.at, curve.share, strict=True):
+        if not kept or step[1] - kept[-1][1] >= FINEST or step[0] == curve.at[-1]:
+            kept.append(step)
+    return kept
