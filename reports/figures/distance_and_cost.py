@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from reports.style import label_of, mark, new_panels, save_figure, style_of
 __all__ = ["TITLES", "draw"]
 
 NEAR = 0.01  # gap of an instance that counts as solved in the profile
+PLAIN = re.compile(r"[A-Za-z0-9._+-]{1,40}")
 FINEST = 0.002  # of all instances: a step of a profile that is drawn
 TITLES = {
     f"cost-{problem}": f"{problem}: mean gap against time, and performance profiles (solved: gap at most 1 %)"
@@ -54,7 +56,9 @@ def _draw(problem: str, experiment: str, groups: Sequence[MethodGaps], folder: P
     left.set_ylim(bottom=min(0.0, left.get_ylim()[0]))
     _draw_profile(right, groups, drawn)
     count = len({gap.record.instance_sha256 for g in groups for gap in g.gaps})
-    title = f"{experiment}, n = {count}" if experiment.isascii() and "$" not in experiment else f"n = {count}"
+    title = f"{experiment}, n = {count}" if PLAIN.fullmatch(experiment) else f"n = {count}"
+    if len(drawn) < len(groups):
+        title += f"\nbest {len(drawn)} of {len(groups)} methods"
     figure.legend(*left.get_legend_handles_labels(), loc="outside right center", title=title, frameon=False)
     return save_figure(figure, folder, f"cost-{problem}")
 
@@ -85,6 +89,8 @@ def _draw_profile(axes: Axes, groups: Sequence[MethodGaps], drawn: Sequence[Meth
     gaps = {g.method: float(np.mean([gap.value for gap in g.gaps])) for g in groups}
     profile = performance_profile(costs, gaps=gaps, expected=sorted(places))
     end = 1.3 * max([at for curve in profile.curves for at in curve.at], default=10.0)
+    if not any(curve.at for curve in profile.curves):
+        axes.text(0.5, 0.5, "no instance solved\nto within 1 %", ha="center", transform=axes.transAxes)
     by_method = {g.method: g for g in drawn}
     for curve in profile.curves:
         group = by_method[curve.method]
