@@ -58,6 +58,11 @@ def test_checkers_import_no_solver_and_no_method(module: str) -> None:
     assert loaded(module, (*SOLVERS, "numba", *sorted(methods))) == ""
 
 
+def test_reports_import_no_solver() -> None:
+    """Pages are drawn where no solver is installed, and nothing is compiled for them."""
+    assert loaded("reports.report", (*SOLVERS, "numba")) == ""
+
+
 def evaluators() -> tuple[str, ...]:
     """Return the modules of the evaluators."""
     return tuple(sorted({p.evaluator.partition(":")[0] for p in PROBLEMS.values()}))
