@@ -28,6 +28,7 @@ _STOPPED = {
     _STATES.kModelEmpty: Stopped.DONE,
 }
 _ROW_WISE, _MINIMISE = 2, 1
+_new_solver: Any = highspy.Highs
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ def solve_sparse(
     Answer, array
         What HiGHS says, and its point, (n,); empty unless found.
     """
-    highs = highspy.Highs()
+    highs = _new_solver()
     highs.silent()
     configure(highs, time_s, options)
     index = np.concatenate(rows.columns).astype(np.int32)

@@ -1,6 +1,8 @@
 """P1 as one mixed-integer programme for each compute share, handed to HiGHS as sparse arrays.
 
-The programme is (1)–(15) of ``milp.py``, built block by block; the numbers below are its lines.
+The programme is (1)–(15) of ``milp.py``, built block by block; the numbers below are its lines. Where
+``milp.py`` switches a level's row off by a large constant, here the rows of the levels above the picked one
+stay in force as far as they hold (``_at_least``), which leaves far fewer nodes.
 """
 
 from __future__ import annotations
@@ -15,7 +17,6 @@ from formulations.balance.exact.share_search import HIGHS_OPTIONS, search_over_s
 from formulations.balance.exact.weights import (
     ad_bytes,
     ad_seconds,
-    largest_wait,
     sd_accepted_bytes,
     sd_accepted_seconds,
     sd_input_bytes,
@@ -105,49 +106,69 @@ def _build(problem: Problem, share: float, at_least: int, seed: int) -> _Program
     return programme
 
 
+@dataclass(frozen=True, eq=False)
+class _Levels:
+    """The values that a batch's maximum can have, and the binaries that pick one of them."""
+
+    values: Floats  # (J,) increasing
+    reached: NDArray[np.bool_]  # (J, K) whether a level is at least the user's value
+    picks: Columns  # (J,)
+
+
 def _add_ad(programme: _Programme, problem: Problem, share: float, unit: float) -> list[Columns]:
     """Add the rows of AD; return the column of its memory in ``unit`` bytes."""
-    lengths, x = np.unique(problem.input_tokens), programme.x
-    p = _pick(programme, lengths, problem.input_tokens, x)  # (3)
-    waits = _waits(programme, problem, problem.ad, problem.ad_steps, x)  # (6)
-    longest = largest_wait(problem, problem.ad, problem.ad_steps)
-    work = np.array([ad_seconds(problem, length) for length in lengths]) / share
-    seconds = _at_least(programme, work, x, p, waits, problem.ad.wait, longest)  # (7)
+    costs, x = problem.ad, programme.x
+    longest = _levels(programme, problem.input_tokens, x)  # (3)
+    waits = _waits(programme, problem, costs, problem.ad_steps, x)  # (6)
+    work = np.array([ad_seconds(problem, length) for length in longest.values]) / share
+    seconds = _at_least(programme, work, x, longest, _horizon(problem), waits, costs.wait)  # (7)
     _deadlines(programme, problem, seconds, x)  # (11)
-    size = np.array([ad_bytes(problem, length) for length in lengths]) / unit
-    return [_at_least(programme, size, x, p)]  # (12)
+    size = np.array([ad_bytes(problem, length) for length in longest.values]) / unit
+    return [_at_least(programme, size, x, longest, problem.cache_bytes(share) / unit)]  # (12)
 
 
 def _add_sd(programme: _Programme, problem: Problem, share: float, unit: float) -> list[Columns]:
     """Add the rows of SD; return the columns of its memory in ``unit`` bytes."""
-    lengths, accepted, y = np.unique(problem.input_tokens), np.unique(problem.accepted), programme.y
-    q = _pick(programme, lengths, problem.input_tokens, y)  # (4)
-    r = _pick(programme, accepted, problem.accepted, y)  # (5)
+    y, costs = programme.y, problem.sd
+    longest = _levels(programme, problem.input_tokens, y)  # (4)
+    accepted = _levels(programme, problem.accepted, y)  # (5)
 
-    def above(weights: list[Floats], scale: float, picks: Columns) -> Columns:
-        return _at_least(programme, np.array(weights) / scale, y, picks)
+    def above(weights: list[Floats], scale: float, levels: _Levels, cap: float) -> Columns:
+        return _at_least(programme, np.array(weights) / scale, y, levels, cap)
 
-    by_input = above([sd_input_seconds(problem, length) for length in lengths], share, q)  # (8)
-    by_accepted = above([sd_accepted_seconds(problem, a) for a in accepted], share, r)  # (9)
-    waits = _waits(programme, problem, problem.sd, problem.sd_steps, y)  # (6)
+    horizon, room = _horizon(problem), problem.cache_bytes(1.0 - share) / unit
+    by_input = [sd_input_seconds(problem, length) for length in longest.values]
+    by_accepted = [sd_accepted_seconds(problem, a) for a in accepted.values]
+    parts = (
+        above(by_input, share, longest, horizon),
+        above(by_accepted, share, accepted, horizon),
+    )  # (8), (9)
+    waits = _waits(programme, problem, costs, problem.sd_steps, y)  # (6)
     seconds = programme.columns(1, np.inf, whole=False)
-    parts = ((waits, -1.0), (by_input, -1.0), (by_accepted, -1.0))
-    programme.rows.add(1, (seconds, 1.0), *parts, lower=problem.sd.wait)  # (10)
+    programme.rows.add(
+        1, (seconds, 1.0), *((part, -1.0) for part in (waits, *parts)), lower=costs.wait
+    )  # (10)
     _deadlines(programme, problem, seconds, y)  # (11)
     return [
-        above([sd_input_bytes(problem, length) for length in lengths], unit, q),  # (13)
-        above([sd_accepted_bytes(problem, a) for a in accepted], unit, r),  # (14)
+        above([sd_input_bytes(problem, length) for length in longest.values], unit, longest, room),  # (13)
+        above([sd_accepted_bytes(problem, a) for a in accepted.values], unit, accepted, room),  # (14)
     ]
 
 
-def _pick(programme: _Programme, levels: Floats, values: Floats, chosen: Columns) -> Columns:
+def _horizon(problem: Problem) -> float:
+    """Return the latest that a batch can end."""
+    return max(float(problem.budget_s.max(initial=0.0)) + LATENCY_SLACK_S, 0.0)
+
+
+def _levels(programme: _Programme, values: Floats, chosen: Columns) -> _Levels:
     """Add binaries that pick a level at least as high as the value of every chosen user."""
+    levels = np.unique(values)
     picks = programme.columns(len(levels), 1.0, whole=True)
     if len(levels):
         programme.rows.add(1, (picks, 1.0), lower=1.0, upper=1.0)
-    reaches = levels[None, :] >= values[:, None]
-    programme.rows.add(len(values), (chosen, np.eye(len(values))), (picks, -1.0 * reaches), upper=0.0)
-    return picks
+    reached = levels[:, None] >= values[None, :]
+    programme.rows.add(len(values), (chosen, np.eye(len(values))), (picks, -1.0 * reached.T), upper=0.0)
+    return _Levels(levels, reached, picks)
 
 
 def _waits(
@@ -164,27 +185,44 @@ def _at_least(
     programme: _Programme,
     weights: Floats,
     chosen: Columns,
-    picks: Columns,
-    extra: Columns | None = None,
+    levels: _Levels,
+    cap: float,
+    waits: Columns | None = None,
     constant: float = 0.0,
-    largest_extra: float = 0.0,
 ) -> Columns:
-    """Add a column that is at least weights[j] · chosen + extra + constant where level j is picked."""
+    """Add a column that is at least weights[j] · chosen + waits + constant where level j is picked.
+
+    The column's rows of lower levels and its ``cap`` say what row j exceeds it by where a lower level i is
+    picked: at most (ρ − 1) cap, ρ being the largest ratio weights[j] / weights[i] of a user that i reaches.
+    This much is taken off row j there, so that it holds whatever is picked.
+    """
     total = programme.columns(1, np.inf, whole=False)
-    waits = np.empty(0, np.int64) if extra is None else extra
-    if len(picks):
-        big = weights.sum(axis=1) + largest_extra
-        parts = ((total, 1.0), (chosen, -weights), (waits, -1.0), (picks, -np.diag(big)))
-        programme.rows.add(len(picks), *parts, lower=constant - big)
+    count = len(levels.picks)
+    if count:
+        excess = _excess(weights, levels, cap)
+        parts = ((total, 1.0), (chosen, -weights), (levels.picks, excess))
+        extra = () if waits is None else ((waits, -1.0),)
+        programme.rows.add(count, *parts, *extra, lower=constant)
     return total
 
 
+def _excess(weights: Floats, levels: _Levels, cap: float) -> Floats:
+    """Return by how much the users that level i reaches weigh more in row j than in row i < j, (J, J)."""
+    excess = np.zeros((len(weights), len(weights)))
+    for i, reached in enumerate(levels.reached):
+        here, above = weights[i, reached], weights[i + 1 :, reached]
+        most = (above - here).sum(axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):  # a user may weigh nothing in row i
+            ratio = np.where(above > here, above / here, 1.0).max(axis=1, initial=1.0)
+            excess[i + 1 :, i] = np.fmin((ratio - 1.0) * cap, most)
+    return excess
+
+
 def _deadlines(programme: _Programme, problem: Problem, seconds: Columns, chosen: Columns) -> None:
-    """Add seconds ≤ T'_k for everyone chosen; ``seconds`` never needs to exceed the longest budget."""
-    longest = float(problem.budget_s.max(initial=0.0)) + LATENCY_SLACK_S
-    budget = problem.budget_s + LATENCY_SLACK_S
+    """Add seconds ≤ T'_k for everyone chosen; ``seconds`` never needs to exceed the horizon."""
+    horizon, budget = _horizon(problem), problem.budget_s + LATENCY_SLACK_S
     late, on_time = chosen[budget < 0.0], chosen[budget >= 0.0]
     programme.rows.add(len(late), (late, np.eye(len(late))), upper=0.0)
-    spare = np.diag(longest - budget[budget >= 0.0])
-    programme.rows.add(len(on_time), (seconds, 1.0), (on_time, spare), upper=longest)
-    programme.rows.add(1, (seconds, 1.0), upper=max(longest, 0.0))
+    spare = np.diag(horizon - budget[budget >= 0.0])
+    programme.rows.add(len(on_time), (seconds, 1.0), (on_time, spare), upper=horizon)
+    programme.rows.add(1, (seconds, 1.0), upper=horizon)

@@ -30,7 +30,7 @@ def ad_seconds(problem: Problem, longest_input: float) -> Floats:
 
 def ad_bytes(problem: Problem, longest_input: float) -> Floats:
     """Return each user's cache bytes in AD."""
-    costs, steps = problem.ad, problem.ad_steps
+    costs, steps = problem.ad, problem.ad_steps.astype(np.float64)
     return costs.bytes_user + costs.bytes_input * longest_input + steps * costs.bytes_step
 
 
@@ -47,7 +47,7 @@ def sd_accepted_seconds(problem: Problem, accepted: float) -> Floats:
 
 def sd_input_bytes(problem: Problem, longest_input: float) -> Floats:
     """Return the part of each user's cache bytes in SD that no accepted length changes."""
-    costs, steps = problem.sd, problem.sd_steps
+    costs, steps = problem.sd, problem.sd_steps.astype(np.float64)
     late = (steps >= 1).astype(np.float64)
     user = costs.bytes_user + costs.bytes_input * longest_input
     return user + steps * costs.bytes_step - late * costs.bytes_late
@@ -55,7 +55,7 @@ def sd_input_bytes(problem: Problem, longest_input: float) -> Floats:
 
 def sd_accepted_bytes(problem: Problem, accepted: float) -> Floats:
     """Return the part of each user's cache bytes in SD that an accepted length adds."""
-    return accepted * problem.sd.bytes_accept * problem.sd_steps
+    return accepted * problem.sd.bytes_accept * problem.sd_steps.astype(np.float64)
 
 
 def largest_wait(problem: Problem, costs: ModeCosts, steps: NDArray[np.int64]) -> float:

