@@ -58,6 +58,7 @@ METHOD_STYLES: dict[str, MethodStyle] = {
     "exhaustive-naive": MethodStyle(RED, "X", ":"),
     "exact": MethodStyle(BLACK, "*", "-"),
     "milp": MethodStyle(GREY, "P", "-."),
+    "milp-highs": MethodStyle(GREY, "p", ":"),
     "water-filling": MethodStyle(BLUE, "o", "-"),
     "water-filling+wta": MethodStyle(SKY, "s", "-"),
     "water-filling+drop-lowest": MethodStyle(PURPLE, "v", "-"),
