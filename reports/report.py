@@ -15,7 +15,7 @@ from bench.judging.claims import Judged, judge_all
 from instances.errors import InputError
 from instances.files import write_whole
 from reports import tables
-from reports.figures import clairvoyant, fig6
+from reports.figures import balance_gap, balance_sweeps, clairvoyant, fig1, fig6
 
 __all__ = ["write_report"]
 
@@ -23,7 +23,11 @@ FIGURES = {
     "fig6a": "Fig. 6(a): running time of Algorithm 3 against exhaustive search",
     "fig6b": "Fig. 6(b): normalised throughput",
     "clairvoyant": "Share of the clairvoyant bound against the load",
+    **fig1.TITLES,
+    **balance_sweeps.TITLES,
+    **balance_gap.TITLES,
 }
+DRAWERS = (fig6.draw, clairvoyant.draw, fig1.draw, balance_sweeps.draw, balance_gap.draw)
 
 
 def write_report(records: Sequence[Record], folder: Path, *, anonymous: bool = False) -> list[tables.Table]:
@@ -42,7 +46,7 @@ def write_report(records: Sequence[Record], folder: Path, *, anonymous: bool = F
     figures = folder / "figures"
     try:
         figures.mkdir(parents=True, exist_ok=True)
-        drawn = [*fig6.draw(used, figures), *clairvoyant.draw(used, figures)]
+        drawn = [path for draw in DRAWERS for path in draw(used, figures)]
     except OSError as error:
         raise InputError(f"{folder}: found {error.strerror}, expected a folder to write to") from None
     judged = judge_all(used)
