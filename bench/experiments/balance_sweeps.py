@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bench.jobs.job import Job
@@ -10,8 +9,9 @@ from bench.jobs.sources import Generated
 from formulations.result import Limits
 
 __all__ = [
-    "EXACT_SEEDS",
+    "FIG1_OUTPUTS",
     "GAP_FAMILIES",
+    "GAP_METHODS",
     "GAP_SIZES",
     "OPTIMUM",
     "SWEEPS",
@@ -23,16 +23,14 @@ __all__ = [
 ]
 
 USERS = "users"  # the axis that is no setting of a family
-OPTIMUM = "milp-highs"
-EXACT_SEEDS = 10  # a point; the heuristics run on all seeds
-EXACT_LIMITS = Limits(time_s=120.0)
-HEURISTIC_LIMITS = Limits(time_s=60.0)
+OPTIMUM = "exact"
+LIMITS = Limits(time_s=120.0)
 LONG_ENOUGH_S = 1000.0
 
-MODES = ("hybrid", "hybrid-own", "ad-only", "sd-only")
-ABLATIONS = ("hybrid",)
+MODES = ("hybrid", "hybrid-own", "ad-only", "sd-only", OPTIMUM)
+ABLATIONS = ("hybrid", OPTIMUM)
 SINGLE, EQUAL = ("ad-only", "sd-only"), ("ecra", "ema", "ecrma")
-GAP_METHODS = ("hybrid", "hybrid-own", "ad-only", "sd-only")
+GAP_METHODS = ("hybrid", "hybrid-own", "ad-only", "sd-only", OPTIMUM)
 GAP_SIZES = (30, 50, 70, 100, 150, 200)
 GAP_FAMILIES = ("calibrated-fig4", "physical-fig4", "calibrated-fig4-q12.6", "physical-fig4-q14")
 
@@ -70,15 +68,15 @@ FIG1_OUTPUTS = tuple(range(100, 1001, 100))  # token
 
 
 def sweep(experiment: str, seeds: int) -> list[Job]:
-    """Return the sweep's methods on ``seeds`` instances a value, and the optimum on the first of them."""
+    """Return the sweep's methods, the optimum among them, on ``seeds`` instances a value."""
     chosen = SWEEPS[experiment]
-    jobs: list[Job] = []
-    for family in chosen.families:
-        for seed in range(seeds):
-            for value in chosen.values:
-                source = _source(chosen.axis, value, family, seed)
-                jobs += _runs(experiment, source, chosen.methods, seed < EXACT_SEEDS)
-    return jobs
+    return [
+        job
+        for family in chosen.families
+        for seed in range(seeds)
+        for value in chosen.values
+        for job in _runs(experiment, _source(chosen.axis, value, family, seed), chosen.methods)
+    ]
 
 
 def single_user(seeds: int) -> list[Job]:
@@ -96,18 +94,19 @@ def single_user(seeds: int) -> list[Job]:
                 }  # fmt: skip
                 pairs = tuple((key, float(value)) for key, value in settings.items())
                 source = Generated(f"{constants}-fig5", 1, seed, pairs)
-                jobs += _runs("balance-fig1", source, ("ad-only", "sd-only"), exact=False)
+                jobs += _runs("balance-fig1", source, SINGLE)
     return jobs
 
 
 def gap(seeds: int) -> list[Job]:
     """Return every heuristic and the optimum at K = 30 … 200."""
-    jobs: list[Job] = []
-    for family in GAP_FAMILIES:
-        for seed in range(seeds):
-            for size in GAP_SIZES:
-                jobs += _runs("balance-gap", _source(USERS, size, family, seed), GAP_METHODS, exact=True)
-    return jobs
+    return [
+        job
+        for family in GAP_FAMILIES
+        for seed in range(seeds)
+        for size in GAP_SIZES
+        for job in _runs("balance-gap", Generated(family, size, seed), GAP_METHODS)
+    ]
 
 
 def _source(axis: str, value: int, family: str, seed: int) -> Generated:
@@ -116,8 +115,5 @@ def _source(axis: str, value: int, family: str, seed: int) -> Generated:
     return Generated(family, None, seed, ((axis, float(value)),))
 
 
-def _runs(experiment: str, source: Generated, methods: tuple[str, ...], exact: bool) -> Iterator[Job]:
-    for method in methods:
-        yield Job(experiment, "balance", source, method, limits=HEURISTIC_LIMITS)
-    if exact:
-        yield Job(experiment, "balance", source, OPTIMUM, limits=EXACT_LIMITS)
+def _runs(experiment: str, source: Generated, methods: tuple[str, ...]) -> list[Job]:
+    return [Job(experiment, "balance", source, method, limits=LIMITS) for method in methods]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from matplotlib.axes import Axes
 
-from bench.experiments.balance_sweeps import GAP_FAMILIES, GAP_METHODS, GAP_SIZES
+from bench.experiments.balance_sweeps import GAP_FAMILIES, GAP_METHODS, GAP_SIZES, OPTIMUM
 from bench.jobs.job import Record
 from bench.judging.balance_measures import GapPoint, gap_points
 from bench.registry import find
@@ -39,9 +39,10 @@ def _draw_users(curves: Mapping[str, Mapping[int, GapPoint]], folder: Path, name
     if not curves:
         return discard(figure)
     figure.set_size_inches(*SIZE_INCHES)
-    for i, (method, points) in enumerate(curves.items()):
+    heuristics = {method: points for method, points in curves.items() if method != OPTIMUM}
+    for i, (method, points) in enumerate(heuristics.items()):
         means = {float(k): (p.mean.value, p.mean.low, p.mean.high) for k, p in points.items()}
-        plot_intervals(axes, "balance", method, means, 1.2 * (i - (len(curves) - 1) / 2))
+        plot_intervals(axes, "balance", method, means, 1.2 * (i - (len(heuristics) - 1) / 2))
     _note_proofs(axes, curves)
     axes.set(xlabel="Number of users $K$", ylabel="Mean gap to the bound (%)", ylim=(0.0, None))
     axes.set_xticks(GAP_SIZES)
@@ -70,7 +71,7 @@ def _draw_time(curves: Mapping[str, Mapping[int, GapPoint]], folder: Path, name:
         axes.plot(
             [1e3 * p.median_s for p in points.values()], [p.mean.value for p in points.values()],
             color=style.colour, marker=style.marker, linestyle=style.dash,
-            label=find("balance", method).label,
+            clip_on=False, label=find("balance", method).label,
         )  # fmt: skip
         for size, p in list(points.items())[:: max(len(points) - 1, 1)]:
             place = (1e3 * p.median_s, p.mean.value)

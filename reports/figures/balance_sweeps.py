@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-
-from matplotlib.axes import Axes
 
 from bench.experiments.balance_sweeps import OPTIMUM, SWEEPS, USERS, Sweep
 from bench.jobs.job import Record
-from bench.judging.balance_measures import SweepPoint, average_gain, sweep_points
+from bench.judging.balance_measures import average_gain, sweep_points
 from bench.judging.claims import published_claims
 from bench.judging.measures import NotTestableError
 from bench.registry import find
@@ -52,17 +50,13 @@ def draw(records: Sequence[Record], folder: Path) -> list[Path]:
 def _draw(records: Sequence[Record], sweep: Sweep, family: str, folder: Path) -> list[Path]:
     figure, axes = new_figure()
     figure.set_size_inches(*SIZE_INCHES)
-    curves = {m: sweep_points(records, sweep.experiment, family, m) for m in sweep.methods}
+    curves = {m: _curve(records, sweep, family, m) for m in sweep.methods}
     curves = {method: points for method, points in curves.items() if points}
     if not curves:
         return discard(figure)
-    optimum = sweep_points(records, sweep.experiment, family, OPTIMUM)
     width = (sweep.values[-1] - sweep.values[0]) * SPREAD
     for i, (method, points) in enumerate(curves.items()):
-        shift = (i - (len(curves) - 1) / 2) * width
-        plot_intervals(axes, "balance", method, _intervals(points), shift)
-    if optimum and "hybrid" in curves:
-        _draw_optimum(axes, records, sweep, family, optimum, curves["hybrid"])
+        plot_intervals(axes, "balance", method, points, (i - (len(curves) - 1) / 2) * width)
     axes.set(xlabel=AXES[sweep.axis], ylabel="Users served / $K$", ylim=(0.0, None))
     axes.set_xticks(sweep.values)
     axes.set_title(_gains(records, sweep, family), fontsize=6.5, loc="left")
@@ -70,35 +64,16 @@ def _draw(records: Sequence[Record], sweep: Sweep, family: str, folder: Path) ->
     return save_figure(figure, folder, _name(sweep, family))
 
 
-def _intervals(points: Mapping[float, SweepPoint]) -> dict[float, tuple[float, float, float]]:
-    return {at: (p.mean.value, p.mean.low, p.mean.high) for at, p in points.items()}
-
-
-def _draw_optimum(
-    axes: Axes,
-    records: Sequence[Record],
-    sweep: Sweep,
-    family: str,
-    optimum: Mapping[float, SweepPoint],
-    hybrid: Mapping[float, SweepPoint],
-) -> None:
-    """Draw Algorithm 3's mean over all instances times optimum / Algorithm 3 where the optimum is proved.
-
-    The optimum runs on fewer instances than the heuristics; this ratio of sums is paired by instance.
-    """
-    served = {r.instance_sha256: r.checked_objective or 0.0 for r in records if r.method == "hybrid"}
-    curve = {}
-    for at, point in optimum.items():
-        rows = [r for r in point.rows if r.status == "optimal" and r.instance_sha256 in served]
-        below = sum(served[r.instance_sha256] for r in rows)
-        if len(rows) == len(point.rows) and below > 0.0 and at in hybrid:
-            curve[at] = hybrid[at].mean.value * sum(r.checked_objective or 0.0 for r in rows) / below
-    if curve:
-        least = min(len(optimum[at].rows) for at in curve)
-        axes.plot(
-            list(curve), list(curve.values()), color="#000000", linestyle="-.", marker="D", markersize=3,
-            markerfacecolor="white", zorder=5, label=f"Optimum ({least} instances a point)",
-        )  # fmt: skip
+def _curve(
+    records: Sequence[Record], sweep: Sweep, family: str, method: str
+) -> dict[float, tuple[float, float, float]]:
+    """Return a method's means with their intervals; of the optimum, where it is proved on every instance."""
+    points = sweep_points(records, sweep.experiment, family, method)
+    return {
+        at: (p.mean.value, p.mean.low, p.mean.high)
+        for at, p in points.items()
+        if method != OPTIMUM or p.proved == p.mean.n
+    }
 
 
 def _gains(records: Sequence[Record], sweep: Sweep, family: str) -> str:

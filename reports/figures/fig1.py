@@ -46,6 +46,7 @@ def _draw(
             drawn = True
     if not drawn:
         return discard(figure)
-    axes.set(xlabel="Output length (tokens), input 500 tokens", ylabel=label, ylim=(0.0, None))
+    axes.set(xlabel="Output length (tokens), input 500 tokens", ylabel=label)
+    axes.set_ylim(0.0, 1.05 * axes.get_ylim()[1])
     figure.legend(loc="outside upper center", ncols=2, frameon=False)
     return save_figure(figure, folder, name)

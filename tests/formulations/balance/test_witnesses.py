@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -10,12 +11,13 @@ import pytest
 
 from bench.registry import METHODS, resolve
 from formulations.balance.evaluate import evaluate_balance
+from formulations.balance.exact import cp_sat
 from formulations.result import Limits, Result, Status, Stopped
 from instances.balance import BalanceInstance
 from instances.generate import generate
 from tests.formulations.balance.cases import random_instances
 
-WITNESSES = ("exhaustive", "exhaustive-naive", "milp", "milp-highs")
+WITNESSES = ("exhaustive", "exhaustive-naive", "exact", "milp", "milp-highs")
 NO_LIMITS = Limits()
 
 
@@ -120,11 +122,9 @@ def test_special_instances_are_what_they_are_called(kind: str) -> None:
 
 
 def installed(*methods: str) -> tuple[str, ...]:
-    """Return the methods if all are there and can run, else skip the test."""
+    """Return the methods if all of them can run, else skip the test."""
     tiny = generate("unit-random", users=2)
     for method in methods:
-        if ("balance", method) not in METHODS:
-            pytest.skip(f"there is no method {method}")
         if solved(method, tiny).status is Status.SKIPPED:
             pytest.skip(f"{method} cannot run here")
     return methods
@@ -141,9 +141,39 @@ def test_larger_optima_have_two_witnesses(family: str, users: int, seed: int) ->
     assert_agree(generate(family, users=users, seed=seed), installed("exact", "cp-sat"))
 
 
-@pytest.mark.parametrize("method", ["milp", "milp-highs"])
+def test_cp_sat_agrees_on_small_instances(counted: Callable[[int], int]) -> None:
+    """CP-SAT proves the optimum of the enumeration on instances of every kind."""
+    methods = ("exhaustive", *installed("cp-sat"))
+    for instance in small_instances(counted(240)):
+        assert_agree(instance, methods)
+
+
+@pytest.mark.parametrize("units", [2**12, 2**20, 2**30])
+def test_cp_sat_is_right_whatever_its_units(units: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Coarse units are repaired, and fine ones are not beyond what its presolve bears."""
+    methods = installed("exact", "cp-sat")
+    monkeypatch.setattr(cp_sat, "UNITS", units)
+    for family, users, seed in (
+        ("calibrated-fig4", 30, 0),
+        ("calibrated-fig4", 30, 1),
+        ("unit-random", 8, 3),
+    ):
+        assert_agree(generate(family, users=users, seed=seed), methods)
+
+
+def test_cp_sat_that_is_missing_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without OR-Tools the run is skipped, and the message says how to install it."""
+    monkeypatch.setitem(sys.modules, "ortools", None)
+    monkeypatch.setitem(sys.modules, "ortools.sat.python.cp_model", None)
+    result = solved("cp-sat", generate("unit-random", users=3))
+    assert (result.status, result.stopped) == (Status.SKIPPED, Stopped.UNSUPPORTED)
+    assert "pip install ortools" in result.message
+
+
+@pytest.mark.parametrize("method", ["milp", "milp-highs", "cp-sat"])
 def test_node_limit_leaves_a_valid_bound(method: str) -> None:
-    """Stopped by nodes, twice alike, a MILP claims a decision below a bound that the optimum keeps."""
+    """Stopped by nodes, twice alike, a solver claims a decision below a bound that the optimum keeps."""
+    installed(method)
     instance = generate("physical-fig4-q14", users=9, seed=4)
     optimum = solved("exhaustive", instance).objective
     first, second = (solved(method, instance, Limits(nodes=1)) for _ in range(2))
@@ -155,19 +185,19 @@ def test_node_limit_leaves_a_valid_bound(method: str) -> None:
     assert first.status is Status.OPTIMAL or first.stopped is Stopped.NODES
 
 
-@pytest.mark.parametrize("n", [2, 5, 10])
-@pytest.mark.parametrize("method", ["milp-highs"])
+@pytest.mark.parametrize(
+    ("method", "n"), [("milp-highs", 2), ("milp-highs", 10), ("exact", 5), ("exact", 20)]
+)
 def test_algorithm_3_serves_half_of_the_tie_break_proof_family(method: str, n: int) -> None:
-    """Algorithm 3 with own memory serves n + 1 of the optimal 2n + 1 users, however ties are broken."""
+    """Algorithm 3 serves n + 1 of the optimal 2n + 1 users, however ties are broken."""
     assert_half_is_served(method, n)
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("n", [20, 30, 40, 50])
-@pytest.mark.parametrize("method", ["exact"])
-def test_algorithm_3_serves_half_also_at_large_n(method: str, n: int) -> None:
-    """Likewise up to n = 50, with the optimum of branch and bound."""
-    assert_half_is_served(installed(method)[0], n)
+@pytest.mark.parametrize("n", range(1, 51))
+def test_algorithm_3_serves_half_at_every_n(n: int) -> None:
+    """Likewise for every n up to 50, with the optimum of branch and bound."""
+    assert_half_is_served("exact", n)
 
 
 def assert_half_is_served(method: str, n: int) -> None:
