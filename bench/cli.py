@@ -12,6 +12,7 @@ import typer
 from bench.commands.compare import compare_stores
 from bench.commands.export import export_store
 from bench.commands.fetch import fetch_files
+from bench.commands.fit import fit_app
 from bench.commands.generate import generate_instances, import_instance
 from bench.commands.hunt import hunt_worst_case
 from bench.commands.methods import list_methods
@@ -75,6 +76,7 @@ app.command("export")(export_store)
 app.command("show")(show_record)
 app.command("hunt")(hunt_worst_case)
 app.command("fetch")(fetch_files)
+app.add_typer(fit_app, name="fit")
 app.command("scaling")(check_scaling)
 app.command("report")(report_command(_write_report))
 

@@ -103,6 +103,8 @@ _ALL = (
     Method("exhaustive-naive", "balance", "exact", "optimal", f"{_ENUMERATION}:solve_exhaustive_naive", "Exhaustive (3^K loop)"),
     Method("exact", "balance", "exact", "optimal", "formulations.balance.exact.branch_and_bound:solve_exact", "Branch and bound", "formulations.balance.proof:prove_balance"),
     Method("milp", "balance", "exact", "optimal", "formulations.balance.exact.milp:solve_milp", "MILP"),
+    Method("milp-highs", "balance", "exact", "optimal", "formulations.balance.exact.milp_highs:solve_milp_highs", "MILP (HiGHS)"),
+    Method("cp-sat", "balance", "exact", "optimal", "formulations.balance.exact.cp_sat:solve_cp_sat", "CP-SAT"),
     Method("water-filling", "slot", "heuristic", "optimal where every user can reach its anchor", f"{_SLOT}.water_filling:solve_water_filling", "Water-filling"),
     Method("water-filling+wta", "slot", "heuristic", "likewise", f"{_SLOT}.water_filling:solve_water_filling_wta", "Water-filling, WTA fallback"),
     Method("water-filling+drop-lowest", "slot", "heuristic", "likewise", f"{_SLOT}.water_filling:solve_water_filling_drop_lowest", "Water-filling, drop lowest"),

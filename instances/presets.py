@@ -13,6 +13,7 @@ from instances.balance import LanguageModel
 
 __all__ = [
     "BALANCE_CONSTANTS",
+    "BALANCE_MODELS",
     "BALANCE_PRESETS",
     "HANDOVER_PRESETS",
     "TENTHS",
@@ -37,6 +38,12 @@ def _tiny_llama(seconds_per_flop: float, seconds_per_pass: float) -> LanguageMod
 BALANCE_CONSTANTS: dict[str, tuple[LanguageModel, LanguageModel]] = {
     "calibrated": (_llama_2_7b(1 / 8.4e12, 0.0414), _tiny_llama(1 / 27e12, 0.0077)),
     "physical": (_llama_2_7b(1 / 80e12, 0.0134), _tiny_llama(1 / 60e12, 0.0022)),
+}
+
+# The two models' shapes; their speed is not set.
+BALANCE_MODELS: dict[str, LanguageModel] = {
+    "Llama-2-7B": _llama_2_7b(0.0, 0.0),
+    "TinyLlama-1.1B": _tiny_llama(0.0, 0.0),
 }
 
 

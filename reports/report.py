@@ -17,7 +17,15 @@ from reports import provenance, tables
 from reports.anonymous import anonymised
 from reports.cells import Table
 from reports.contents import Rows, filled, page_of
-from reports.figures import clairvoyant, distance_and_cost, fig6, growth
+from reports.figures import (
+    balance_gap,
+    balance_sweeps,
+    clairvoyant,
+    distance_and_cost,
+    fig1,
+    fig6,
+    growth,
+)
 from reports.html import html_page
 from reports.latex import latex
 from reports.markdown import markdown_page
@@ -29,13 +37,24 @@ from reports.sheets import sheet
 __all__ = ["FIGURES", "newest", "write_report"]
 
 FIGURES = {
+    **fig1.TITLES,
+    **balance_sweeps.TITLES,
     "fig6a": "BALANCE, Fig. 6(a): running time of Algorithm 3 against exhaustive search",
     "fig6b": "BALANCE, Fig. 6(b): normalised throughput",
     "growth": "BALANCE, Fig. 6(a): fitted growth of the running times with its 95 % intervals",
     "clairvoyant": "ImpactHO, Section VI-E: share of the clairvoyant bound against the load",
+    **balance_gap.TITLES,
     **distance_and_cost.TITLES,
 }  # in the order of the page
-DRAWERS = (fig6.draw, growth.draw, clairvoyant.draw, distance_and_cost.draw)
+DRAWERS = (
+    fig1.draw,
+    balance_sweeps.draw,
+    fig6.draw,
+    growth.draw,
+    clairvoyant.draw,
+    balance_gap.draw,
+    distance_and_cost.draw,
+)
 CHECKS = ("The ½-approximation", "Water-filling against", "Fig. 6: growth", "Own instances")
 
 

@@ -74,6 +74,8 @@ METHOD_STYLES: dict[str, MethodStyle] = {
     "exhaustive-naive": MethodStyle(RED, "X", ":"),
     "exact": MethodStyle(BLACK, "*", "-"),
     "milp": MethodStyle(GREY, "P", "-."),
+    "milp-highs": MethodStyle(GREY, "p", ":"),
+    "cp-sat": MethodStyle(RED, "h", "-."),
     "water-filling": MethodStyle(BLUE, "o", "-"),
     "water-filling+wta": MethodStyle(SKY, "s", "-"),
     "water-filling+drop-lowest": MethodStyle(PURPLE, "v", "-"),

@@ -9,9 +9,13 @@ from importlib import resources
 from typing import Any
 
 from bench.jobs.job import Record
-from bench.judging.measures import MEASURES, Measurement, NotTestableError
+from bench.judging import measures
+from bench.judging.balance_measures import BALANCE_MEASURES
+from bench.judging.measures import Measurement, NotTestableError
 
-__all__ = ["Claim", "Judged", "judge", "judge_all", "published_claims", "verdict"]
+__all__ = ["MEASURES", "Claim", "Judged", "judge", "judge_all", "published_claims", "verdict"]
+
+MEASURES = {**measures.MEASURES, **BALANCE_MEASURES}
 
 
 @dataclass(frozen=True)
