@@ -13,7 +13,7 @@ from bench.jobs.job import Record
 from bench.judging.claims import judge_all
 from instances.errors import InputError
 from instances.files import write_whole
-from reports import provenance, tables
+from reports import balance_tables, provenance, tables
 from reports.anonymous import anonymised
 from reports.cells import Table
 from reports.contents import Rows, filled, page_of
@@ -115,6 +115,9 @@ def _tables(records: Sequence[Record]) -> list[Table]:
             tables.guarantee_table(records),
             tables.fig6_table(records),
             tables.growth_table(records),
+            balance_tables.gains_table(records),
+            balance_tables.gap_table(records),
+            balance_tables.exact_table(records),
             tables.clairvoyant_table(records),
             tables.real_table(records),
             tables.mmkp_table(records),

@@ -34,6 +34,7 @@ EXPERIMENTS: dict[str, Callable[[int | None], list[Job]]] = {
     "balance-fig1": lambda seeds: balance_sweeps.single_user(seeds or 100),
     **{name: _sweep(name) for name in balance_sweeps.SWEEPS},
     "balance-gap": lambda seeds: balance_sweeps.gap(seeds or 10),
+    "balance-exact": lambda seeds: balance_sweeps.exact_methods(seeds or 3),
     "balance-real": lambda seeds: balance.real(seeds or 10),
     "handover-clairvoyant": lambda seeds: handover.clairvoyant(seeds or 30),
     "handover-real": lambda seeds: handover.real(seeds or 10),

@@ -17,6 +17,7 @@ __all__ = [
     "SWEEPS",
     "USERS",
     "Sweep",
+    "exact_methods",
     "gap",
     "single_user",
     "sweep",
@@ -25,6 +26,10 @@ __all__ = [
 USERS = "users"  # the axis that is no setting of a family
 OPTIMUM = "exact"
 LIMITS = Limits(time_s=120.0)
+EXACT_LIMITS = Limits(time_s=60.0)
+EXACT_METHODS = ("exact", "milp", "milp-highs", "cp-sat")
+EXACT_FAMILIES = ("calibrated-fig4", "physical-fig4")
+EXACT_SIZES = (14, 30, 50)
 LONG_ENOUGH_S = 1000.0
 
 MODES = ("hybrid", "hybrid-own", "ad-only", "sd-only", OPTIMUM)
@@ -106,6 +111,24 @@ def gap(seeds: int) -> list[Job]:
         for seed in range(seeds)
         for size in GAP_SIZES
         for job in _runs("balance-gap", Generated(family, size, seed), GAP_METHODS)
+    ]
+
+
+def exact_methods(seeds: int) -> list[Job]:
+    """Return the exact methods that solve beyond enumeration, on the same instances, with published times."""
+    return [
+        Job(
+            "balance-exact",
+            "balance",
+            Generated(family, size, seed),
+            method,
+            limits=EXACT_LIMITS,
+            timing=True,
+        )
+        for seed in range(seeds)
+        for size in EXACT_SIZES
+        for family in EXACT_FAMILIES
+        for method in EXACT_METHODS
     ]
 
 

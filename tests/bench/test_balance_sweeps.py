@@ -18,7 +18,7 @@ from instances.generate import FAMILIES
 from instances.presets import BALANCE_CONSTANTS
 from tests.bench.sample_records import record
 
-NAMES = [*SWEEPS, "balance-fig1", "balance-gap"]
+NAMES = [*SWEEPS, "balance-fig1", "balance-gap", "balance-exact"]
 
 
 def row(

@@ -8,6 +8,7 @@ import pytest
 
 from bench.experiments.balance_sweeps import FIG1_OUTPUTS, GAP_SIZES, SWEEPS, USERS
 from bench.jobs.job import Record
+from reports import balance_tables
 from reports.figures import balance_gap, balance_sweeps, fig1
 from reports.report import FIGURES
 from tests.bench.sample_records import record
@@ -63,3 +64,32 @@ def test_nothing_is_drawn_without_rows(tmp_path: Path) -> None:
     """A store without these experiments gives no such figure."""
     for figure in (balance_sweeps, fig1, balance_gap):
         assert figure.draw([record("hybrid", "i", 1.0)], tmp_path) == []
+
+
+def test_tables_hold_published_values_residuals_and_proofs() -> None:
+    """Gains stand beside the published ones with residuals; gaps and exact methods count their proofs."""
+    rows = rows_of_sweep("balance-fig4a", "calibrated-fig4")
+    table = balance_tables.gains_table(rows)
+    assert [row[2:4] for row in table.rows] == [("ad-only", "37.9"), ("sd-only", "33.4")]
+    measured = float(table.rows[0][4].partition(" ")[0])
+    assert float(table.rows[0][5]) == pytest.approx(measured - 37.9, abs=0.06)
+    place = {"family": "physical-fig4", "size": 30, "experiment": "balance-gap"}
+    gaps = [
+        record("exact", "i", 20, status="optimal", bound=20, solve_s=0.5, **place),
+        record("hybrid", "i", 19, solve_s=0.01, **place),
+    ]
+    assert [row[2:] for row in balance_tables.gap_table(gaps).rows] == [
+        ("hybrid", "1", "1", "5.00", "0.01"),
+        ("exact", "1", "1", "0.00", "0.5"),
+    ]
+    place["experiment"] = "balance-exact"
+    exact = [
+        record("exact", "i", 20, status="optimal", bound=20, solve_s=0.5, **place),
+        record("milp-highs", "i", 19, bound=25, solve_s=60.0, **place),
+        record("cp-sat", "i", None, status="skipped", **place),
+    ]
+    assert [row[2:] for row in balance_tables.exact_table(exact).rows] == [
+        ("exact", "1", "1", "0.5", "20", "20"),
+        ("milp-highs", "1", "0", "60", "19", "25"),
+        ("cp-sat", "1", "0", "–", "–", "–"),
+    ]
