@@ -19,7 +19,8 @@ from bench.jobs.job import Record
 from bench.judging.balance_measures import GapPoint, average_gain, gap_points
 from bench.judging.claims import published_claims
 from bench.judging.measures import Measurement, NotTestableError
-from reports.tables import Table
+from bench.judging.statistics import Mean
+from reports.cells import Cell, Table, cell, code, figures, mean_text
 
 __all__ = ["exact_table", "gains_table", "gap_table"]
 
@@ -57,16 +58,17 @@ def _gain(records: Sequence[Record], sweep: Sweep, family: str, baseline: str) -
 def _gain_row(
     sweep: Sweep, family: str, baseline: str, measured: Measurement, published: float | None
 ) -> tuple[str, ...]:
-    interval = "" if measured.n < 2 else f" [{measured.low:.1f}, {measured.high:.1f}]"
+    interval = Mean(measured.value, measured.low, measured.high, measured.n)
     residual = "–" if published is None else f"{measured.value - published:+.1f}"
+    n = f"{measured.n}" if measured.n == measured.expected else f"{measured.n}/{measured.expected}"
     return (
         sweep.experiment,
-        family,
+        code(family),
         baseline,
         "–" if published is None else f"{published:g}",
-        f"{measured.value:.1f}{interval}",
+        Cell(mean_text(interval, 1), measured.keys),
         residual,
-        f"{measured.n}" if measured.n == measured.expected else f"{measured.n}/{measured.expected}",
+        n,
         measured.detail,
     )
 
@@ -77,18 +79,17 @@ def gap_table(records: Sequence[Record]) -> Table:
     for family in GAP_FAMILIES:
         for method in GAP_METHODS:
             points = gap_points(records, family, method)
-            rows += [(family, str(k), method, *_gap_cells(p)) for k, p in points.items()]
+            rows += [(family, k, method, p) for k, p in points.items()]
     columns = ("family", "K", "method", "n", "optima proved", "mean gap (%) [95 %]", "median time (s)")
-    rows.sort(key=lambda row: (GAP_FAMILIES.index(row[0]), int(row[1])))
-    return Table(
-        "Gap to the optimum by number of users", columns, rows, frozenset((columns[1], *columns[3:]))
-    )
+    rows.sort(key=lambda row: (GAP_FAMILIES.index(row[0]), row[1]))
+    cells = [(code(family), str(k), method, *_gap_cells(point)) for family, k, method, point in rows]
+    numbers = frozenset((columns[1], *columns[3:]))
+    return Table("Gap to the optimum by number of users", columns, cells, numbers)
 
 
 def _gap_cells(point: GapPoint) -> tuple[str, ...]:
-    mean = point.mean
-    interval = "" if mean.n < 2 else f" [{mean.low:.2f}, {mean.high:.2f}]"
-    return str(mean.n), str(point.proved), f"{mean.value:.2f}{interval}", f"{point.median_s:.3g}"
+    gap = cell(mean_text(point.mean, 2), point.rows)
+    return str(point.mean.n), str(point.proved), gap, cell(figures(point.median_s), point.rows)
 
 
 def exact_table(records: Sequence[Record]) -> Table:
@@ -100,7 +101,7 @@ def exact_table(records: Sequence[Record]) -> Table:
                 place = ("balance-exact", family, size, method)
                 group = [r for r in records if (r.experiment, r.family, r.size, r.method) == place]
                 if group:
-                    rows.append((family, str(size), method, *_exact_cells(group)))
+                    rows.append((code(family), str(size), method, *_exact_cells(group)))
     columns = ("family", "K", "method", "n", "proved", "median time (s)", "mean value", "mean bound")
     note = "One process, one thread, at most 60 s a run; a limit counts with its time."
     numbers = frozenset((columns[1], *columns[3:]))
@@ -110,10 +111,10 @@ def exact_table(records: Sequence[Record]) -> Table:
 def _exact_cells(group: Sequence[Record]) -> tuple[str, ...]:
     def mean(values: list[float | None]) -> str:
         known = [v for v in values if v is not None]
-        return f"{np.mean(known):.4g}" if len(known) == len(group) else "–"
+        return cell(figures(float(np.mean(known)), 4), group) if len(known) == len(group) else "–"
 
     proved = sum(r.status == "optimal" for r in group)
     seconds = [r.solve_s for r in group if r.solve_s is not None and r.status != "skipped"]
-    time = f"{np.median(seconds):.3g}" if seconds else "–"
+    time = cell(figures(float(np.median(seconds))), group) if seconds else "–"
     values, bounds = [r.checked_objective for r in group], [r.bound for r in group]
     return str(len(group)), str(proved), time, mean(values), mean(bounds)

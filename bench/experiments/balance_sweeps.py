@@ -32,10 +32,10 @@ EXACT_FAMILIES = ("calibrated-fig4", "physical-fig4")
 EXACT_SIZES = (14, 30, 50)
 LONG_ENOUGH_S = 1000.0
 
-MODES = ("hybrid", "hybrid-own", "ad-only", "sd-only", OPTIMUM)
-ABLATIONS = ("hybrid", OPTIMUM)
 SINGLE, EQUAL = ("ad-only", "sd-only"), ("ecra", "ema", "ecrma")
-GAP_METHODS = ("hybrid", "hybrid-own", "ad-only", "sd-only", OPTIMUM)
+MODES = ("hybrid", "hybrid-own", "best-order", "refined", *SINGLE, OPTIMUM)
+ABLATIONS = ("hybrid", *EQUAL, OPTIMUM)
+GAP_METHODS = MODES
 GAP_SIZES = (30, 50, 70, 100, 150, 200)
 GAP_FAMILIES = ("calibrated-fig4", "physical-fig4", "calibrated-fig4-q12.6", "physical-fig4-q14")
 

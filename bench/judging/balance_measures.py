@@ -23,7 +23,8 @@ __all__ = [
     "gap_points",
     "setting_of",
     "single_user_change",
-    "single_user_values",
+    "single_user_rows",
+    "single_user_value",
     "sweep_points",
 ]
 
@@ -95,20 +96,26 @@ def average_gain(records: Iterable[Record], experiment: str, family: str, baseli
     detail = f"{len(points)} values of {chosen.axis}; equal in {len(equal)} of {pairs} instances"
     use = _largest_memory_use(r for r in used if r.method == "hybrid")
     detail += "" if use is None else f"; BALANCE's decisions fill at most {100.0 * use:.0f} % of the memory"
-    return _percent(gain, expected, detail)
+    return _percent(gain, expected, detail, used)
 
 
-def single_user_values(records: Iterable[Record], family: str, method: str, detail: str) -> Values:
-    """Return a checked number, ``seconds`` or ``memory_bytes``, by output tokens and seed (Fig. 1)."""
-    values: dict[float, dict[int, float]] = defaultdict(dict)
+def single_user_rows(records: Iterable[Record], family: str, method: str) -> dict[float, list[Record]]:
+    """Return the rows of Fig. 1 in which the one user is served, by output tokens."""
+    rows: dict[float, list[Record]] = defaultdict(list)
     for r in records:
         tokens = setting_of(r, "output_max")
         served = r.feasible and r.checked_objective == 1.0
         if (r.experiment, r.family, r.method) == ("balance-fig1", family, method) and tokens and served:
-            checked = r.extra["checked"]
-            seconds = checked["seconds_ad"] + checked["seconds_sd"]  # one of the two modes is empty
-            values[tokens][r.seed] = seconds if detail == "seconds" else checked[detail]
-    return dict(sorted(values.items()))
+            rows[tokens].append(r)
+    return dict(sorted(rows.items()))
+
+
+def single_user_value(record: Record, detail: str) -> float:
+    """Return the checker's ``seconds`` or ``memory_bytes`` of a run of one user."""
+    checked: Mapping[str, float] = record.extra["checked"]
+    if detail == "seconds":
+        return checked["seconds_ad"] + checked["seconds_sd"]  # one of the two modes is empty
+    return checked[detail]
 
 
 def single_user_change(records: Iterable[Record], family: str, detail: str) -> Measurement:
@@ -119,12 +126,17 @@ def single_user_change(records: Iterable[Record], family: str, detail: str) -> M
     NotTestableError
         Where a number of output tokens has no pair of runs.
     """
-    rows = list(records)
-    sd, ad = (single_user_values(rows, family, method, detail) for method in ("sd-only", "ad-only"))
+    every = list(records)
+    rows = {method: single_user_rows(every, family, method) for method in ("sd-only", "ad-only")}
+    sd, ad = (
+        {at: {r.seed: single_user_value(r, detail) for r in group} for at, group in by_length.items()}
+        for by_length in rows.values()
+    )
     points = [float(tokens) for tokens in FIG1_OUTPUTS]
     gain, expected = _gain(sd, ad, points)
     each = [100.0 * (np.mean(list(sd[at].values())) / np.mean(list(ad[at].values())) - 1.0) for at in points]
-    return _percent(gain, expected, f"{min(each):.1f} … {max(each):.1f} % by output length")
+    used = [r for by_length in rows.values() for group in by_length.values() for r in group]
+    return _percent(gain, expected, f"{min(each):.1f} … {max(each):.1f} % by output length", used)
 
 
 def gap_points(records: Sequence[Record], family: str, method: str) -> dict[int, GapPoint]:
@@ -184,9 +196,10 @@ def _gain(ours: Values, theirs: Values, points: Sequence[float]) -> tuple[Mean, 
     return mean_gain(mine, other), len(seeds)
 
 
-def _percent(gain: Mean, expected: int, detail: str) -> Measurement:
+def _percent(gain: Mean, expected: int, detail: str, used: Iterable[Record]) -> Measurement:
     value, low, high = (100.0 * v for v in (gain.value, gain.low, gain.high))
-    return Measurement(value, low, high, gain.n, expected, "sampled", detail)
+    keys = tuple(r.key for r in used)
+    return Measurement(value, low, high, gain.n, expected, "sampled", detail, keys=keys)
 
 
 def _largest_memory_use(records: Iterable[Record]) -> float | None:
@@ -206,7 +219,9 @@ def _literal_exponent(records: Sequence[Record]) -> Measurement:
         raise NotTestableError(f"found {len(points)} sizes, a growth fit takes at least 6")
     fit = power_law(list(points), list(points.values()))
     detail = f"K = {min(points)} … {max(points)}, largest log residual {fit.residual:.2g}"
-    return Measurement(fit.growth, fit.low, fit.high, fit.n, fit.n, "sampled", detail)
+    timed = ("balance-fig6", FIG6_FAMILY, "hybrid-literal")
+    keys = tuple(r.key for r in records if (r.experiment, r.family, r.method) == timed and r.size in points)
+    return Measurement(fit.growth, fit.low, fit.high, fit.n, fit.n, "sampled", detail, keys=keys)
 
 
 BALANCE_MEASURES: dict[str, Callable[..., Measurement]] = {

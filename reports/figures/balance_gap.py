@@ -10,14 +10,13 @@ from matplotlib.axes import Axes
 from bench.experiments.balance_sweeps import GAP_FAMILIES, GAP_METHODS, GAP_SIZES, OPTIMUM
 from bench.jobs.job import Record
 from bench.judging.balance_measures import GapPoint, gap_points
-from bench.registry import find
-from reports.style import discard, new_figure, plot_intervals, save_figure, style_of
+from reports.style import discard, label_of, mark, new_figure, plot_intervals, save_figure, style_of
 
 __all__ = ["TITLES", "draw"]
 
 SIZE_INCHES = (3.35, 3.0)  # one column of 85 mm
 TITLES = {
-    f"gap-{against}-{family}": f"BALANCE: mean gap against {what}, family {family}"
+    f"gap-{against}-{family.replace('.', '_')}": f"BALANCE: mean gap against {what}, family {family}"
     for family in GAP_FAMILIES
     for against, what in (("users", "the number of users"), ("time", "running time"))
 }
@@ -29,20 +28,21 @@ def draw(records: Sequence[Record], folder: Path) -> list[Path]:
     for family in GAP_FAMILIES:
         curves = {method: gap_points(records, family, method) for method in GAP_METHODS}
         curves = {method: points for method, points in curves.items() if points}
-        paths += _draw_users(curves, folder, f"gap-users-{family}")
-        paths += _draw_time(curves, folder, f"gap-time-{family}")
+        name = family.replace(".", "_")
+        paths += _draw_users(curves, folder, f"gap-users-{name}")
+        paths += _draw_time(curves, folder, f"gap-time-{name}")
     return paths
 
 
 def _draw_users(curves: Mapping[str, Mapping[int, GapPoint]], folder: Path, name: str) -> list[Path]:
-    figure, axes = new_figure()
+    figure, axes = new_figure(SIZE_INCHES)
     if not curves:
         return discard(figure)
-    figure.set_size_inches(*SIZE_INCHES)
     heuristics = {method: points for method, points in curves.items() if method != OPTIMUM}
     for i, (method, points) in enumerate(heuristics.items()):
         means = {float(k): (p.mean.value, p.mean.low, p.mean.high) for k, p in points.items()}
-        plot_intervals(axes, "balance", method, means, 1.2 * (i - (len(heuristics) - 1) / 2))
+        rows = {float(k): p.rows for k, p in points.items()}
+        plot_intervals(axes, "balance", method, means, 1.2 * (i - (len(heuristics) - 1) / 2), rows)
     _note_proofs(axes, curves)
     axes.set(xlabel="Number of users $K$", ylabel="Mean gap to the bound (%)", ylim=(0.0, None))
     axes.set_xticks(GAP_SIZES)
@@ -62,17 +62,18 @@ def _note_proofs(axes: Axes, curves: Mapping[str, Mapping[int, GapPoint]]) -> No
 
 
 def _draw_time(curves: Mapping[str, Mapping[int, GapPoint]], folder: Path, name: str) -> list[Path]:
-    figure, axes = new_figure()
+    figure, axes = new_figure(SIZE_INCHES)
     if not curves:
         return discard(figure)
-    figure.set_size_inches(*SIZE_INCHES)
     for method, points in curves.items():
         style = style_of(method)
         axes.plot(
             [1e3 * p.median_s for p in points.values()], [p.mean.value for p in points.values()],
             color=style.colour, marker=style.marker, linestyle=style.dash,
-            clip_on=False, label=find("balance", method).label,
+            clip_on=False, label=label_of("balance", method),
         )  # fmt: skip
+        for p in points.values():
+            mark(axes, label_of("balance", method), 1e3 * p.median_s, p.mean.value, p.rows)
         for size, p in list(points.items())[:: max(len(points) - 1, 1)]:
             place = (1e3 * p.median_s, p.mean.value)
             axes.annotate(f"{size}", place, xytext=(3, 3), textcoords="offset points", fontsize=6)

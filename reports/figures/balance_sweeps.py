@@ -7,11 +7,10 @@ from pathlib import Path
 
 from bench.experiments.balance_sweeps import OPTIMUM, SWEEPS, USERS, Sweep
 from bench.jobs.job import Record
-from bench.judging.balance_measures import average_gain, sweep_points
+from bench.judging.balance_measures import SweepPoint, average_gain, sweep_points
 from bench.judging.claims import published_claims
 from bench.judging.measures import NotTestableError
-from bench.registry import find
-from reports.style import discard, new_figure, plot_intervals, save_figure
+from reports.style import discard, label_of, new_figure, plot_intervals, save_figure
 
 __all__ = ["TITLES", "draw"]
 
@@ -26,7 +25,7 @@ SPREAD = 0.012  # of the axis between two curves, so that their intervals can be
 
 
 def _name(sweep: Sweep, family: str) -> str:
-    return f"{sweep.experiment.removeprefix('balance-')}-{family}"
+    return f"{sweep.experiment.removeprefix('balance-')}-{family.replace('.', '_')}"
 
 
 def _title(sweep: Sweep, family: str) -> str:
@@ -48,15 +47,16 @@ def draw(records: Sequence[Record], folder: Path) -> list[Path]:
 
 
 def _draw(records: Sequence[Record], sweep: Sweep, family: str, folder: Path) -> list[Path]:
-    figure, axes = new_figure()
-    figure.set_size_inches(*SIZE_INCHES)
+    figure, axes = new_figure(SIZE_INCHES)
     curves = {m: _curve(records, sweep, family, m) for m in sweep.methods}
     curves = {method: points for method, points in curves.items() if points}
     if not curves:
         return discard(figure)
     width = (sweep.values[-1] - sweep.values[0]) * SPREAD
     for i, (method, points) in enumerate(curves.items()):
-        plot_intervals(axes, "balance", method, points, (i - (len(curves) - 1) / 2) * width)
+        means = {at: (p.mean.value, p.mean.low, p.mean.high) for at, p in points.items()}
+        rows = {at: p.rows for at, p in points.items()}
+        plot_intervals(axes, "balance", method, means, (i - (len(curves) - 1) / 2) * width, rows)
     axes.set(xlabel=AXES[sweep.axis], ylabel="Users served / $K$", ylim=(0.0, None))
     axes.set_xticks(sweep.values)
     axes.set_title(_gains(records, sweep, family), fontsize=6.5, loc="left")
@@ -64,16 +64,10 @@ def _draw(records: Sequence[Record], sweep: Sweep, family: str, folder: Path) ->
     return save_figure(figure, folder, _name(sweep, family))
 
 
-def _curve(
-    records: Sequence[Record], sweep: Sweep, family: str, method: str
-) -> dict[float, tuple[float, float, float]]:
-    """Return a method's means with their intervals; of the optimum, where it is proved on every instance."""
+def _curve(records: Sequence[Record], sweep: Sweep, family: str, method: str) -> dict[float, SweepPoint]:
+    """Return a method's points; of the optimum, those where it is proved on every instance."""
     points = sweep_points(records, sweep.experiment, family, method)
-    return {
-        at: (p.mean.value, p.mean.low, p.mean.high)
-        for at, p in points.items()
-        if method != OPTIMUM or p.proved == p.mean.n
-    }
+    return {at: p for at, p in points.items() if method != OPTIMUM or p.proved == p.mean.n}
 
 
 def _gains(records: Sequence[Record], sweep: Sweep, family: str) -> str:
@@ -87,5 +81,5 @@ def _gains(records: Sequence[Record], sweep: Sweep, family: str) -> str:
             continue
         value = published.get(("average_gain", sweep.experiment, family, baseline))
         beside = "" if value is None else f" (published {value:+g})"
-        lines.append(f"over {find('balance', baseline).label}: {measured.value:+.1f} %{beside}")
+        lines.append(f"over {label_of('balance', baseline)}: {measured.value:+.1f} %{beside}")
     return "\n".join(["Mean gain of Algorithm 3", *lines]) if lines else ""

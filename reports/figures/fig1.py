@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
 from bench.jobs.job import Record
-from bench.judging.balance_measures import single_user_values
+from bench.judging.balance_measures import single_user_rows, single_user_value
 from bench.judging.statistics import mean_of
 from reports.style import discard, new_figure, plot_intervals, save_figure
 
 __all__ = ["TITLES", "draw"]
 
-PANELS = (("a", "seconds", "Latency (s)", 1.0), ("b", "memory_bytes", "Memory needed (GB)", 1e-9))
+PANELS = (("a", "seconds", "Latency (s)", 1.0), ("b", "memory_bytes", "Memory (GB)", 1e-9))
 FAMILIES = ("calibrated-fig5", "physical-fig5")
 TITLES = {
-    f"fig1{panel}-{family}": f"BALANCE, Fig. 1({panel}): {label.lower()} of one user, family {family}"
-    for panel, _, label, _ in PANELS
+    f"fig1{panel}-{family}": f"BALANCE, Fig. 1({panel}): {what} of one user, family {family}"
+    for panel, what in (("a", "latency"), ("b", "memory"))
     for family in FAMILIES
 }
 
@@ -39,10 +37,11 @@ def _draw(
     figure, axes = new_figure()
     drawn = False
     for method in ("ad-only", "sd-only"):
-        values = single_user_values(records, family, method, detail)
-        if values:
-            means = {at: mean_of(unit * np.array(list(v.values()))) for at, v in values.items()}
-            plot_intervals(axes, "balance", method, {at: (m.value, m.low, m.high) for at, m in means.items()})
+        rows = single_user_rows(records, family, method)
+        means = {at: mean_of([unit * single_user_value(r, detail) for r in rows[at]]) for at in rows}
+        if means:
+            points = {at: (m.value, m.low, m.high) for at, m in means.items()}
+            plot_intervals(axes, "balance", method, points, rows=rows)
             drawn = True
     if not drawn:
         return discard(figure)

@@ -80,7 +80,7 @@ def test_tables_hold_published_values_residuals_and_proofs() -> None:
     ]
     assert [row[2:] for row in balance_tables.gap_table(gaps).rows] == [
         ("hybrid", "1", "1", "5.00", "0.01"),
-        ("exact", "1", "1", "0.00", "0.5"),
+        ("exact", "1", "1", "0", "0.5"),
     ]
     place["experiment"] = "balance-exact"
     exact = [
