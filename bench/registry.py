@@ -119,6 +119,7 @@ _ALL = (
     Method("equal", "handover", "baseline", "none", f"{_SIMULATE}:share_equally", "Equal shares"),
     Method("winner-take-all", "handover", "baseline", "none", f"{_SIMULATE}:winner_takes_all", "Winner takes all"),
     Method("proportional-fair", "handover", "baseline", "none", f"{_SIMULATE}:share_proportionally_fair", "Proportional fair"),
+    Method("clairvoyant", "handover", "bound", "upper bound and a schedule", "formulations.handover.horizon.decomposition:solve_clairvoyant", "Clairvoyant bound"),
     Method("clairvoyant-tangent", "handover", "bound", "upper bound and a schedule", "formulations.handover.horizon.tangent:solve_tangent", "Clairvoyant bound (tangent)"),
     Method("greedy", "mmkp", "heuristic", "none", "formulations.mmkp.heuristics.greedy:solve_greedy", "Greedy"),
     Method("milp", "mmkp", "exact", "optimal", "formulations.mmkp.exact.milp:solve_milp", "MILP"),

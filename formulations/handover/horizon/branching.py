@@ -81,16 +81,11 @@ def gained(family: int, group: Group, fraction: Floats) -> float:
 @njit(cache=True)
 def bound_of(family: int, group: Group, lower: Floats, upper: Floats, price: Floats) -> float:
     """Return the dual bound of a node; stand-ins gain nothing at prices of at least the floor."""
-    curves, windows, own = group.curves, group.windows, np.flatnonzero(~group.linear)
-    kept = Curves(curves.cache[own], curves.ceiling[own], curves.sharpness[own], curves.anchor[own])
-    where = Windows(windows.first[own], windows.end[own], windows.carried)
-    return dual_value(family, kept, lower[own], upper[own], where, price)
+    return dual_value(family, group.curves, lower, upper, group.linear, group.windows, price)
 
 
 @njit(cache=True)
-def rounded(
-    family: int, group: Group, shape: Envelopes, fraction: Floats
-) -> tuple[Floats, float]:
+def rounded(family: int, group: Group, shape: Envelopes, fraction: Floats) -> tuple[Floats, float]:
     """Return the best fractions with users below their anchors left at their lower ends, and their value."""
     curves = group.curves
     lower, upper = shape.lower.copy(), shape.upper.copy()
@@ -106,9 +101,7 @@ def rounded(
 
 
 @njit(cache=True)
-def widest_gap(
-    family: int, group: Group, shape: Envelopes, fraction: Floats
-) -> tuple[int, float]:
+def widest_gap(family: int, group: Group, shape: Envelopes, fraction: Floats) -> tuple[int, float]:
     """Return the user that loses most against its envelope, −1 for none, and where to split it."""
     worst, most = -1, TIGHT
     for i in range(len(fraction)):
@@ -130,17 +123,21 @@ def overfull_prices(
     group: Group, lower: Floats, union: NDArray[np.bool_], wanted: float
 ) -> tuple[Floats, bool]:
     """Return prices at which an overfull union costs ``wanted`` accuracy more than can be gained."""
-    position = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(union)))
-    room, needed = group.windows.carried[union].sum(), 0.0
+    windows, curves = group.windows, group.curves
+    room, needed, limit = 0.0, 0.0, wanted
+    for e in range(len(union)):
+        limit += group.floor[e] * windows.carried[e]
+        room += windows.carried[e] * union[e]
     for i in range(len(lower)):
-        a, b = group.windows.first[i], group.windows.end[i]
-        if position[b] - position[a] == b - a:
-            needed += group.curves.cache[i] * lower[i]
+        limit += curves.ceiling[i]
+        if union[windows.first[i] : windows.end[i]].all():
+            needed += curves.cache[i] * lower[i]
     price = group.floor.copy()
     if needed - room <= OVERFULL * room:
         return price, False
-    limit = wanted + group.curves.ceiling.sum() + (group.floor * group.windows.carried).sum()
-    price[union] = np.maximum(price[union], limit / (needed - room))
+    for e in range(len(union)):
+        if union[e]:
+            price[e] = max(price[e], limit / (needed - room))
     return price, True
 
 
@@ -164,6 +161,16 @@ def examine(
         if other_worth > worth:
             y, worth = other, other_worth
     return bound, price, split, point, y, worth, filled
+
+
+@njit(cache=True)
+def largest(bound: Floats, count: int) -> int:
+    """Return the first of the ``count`` nodes with the largest bound."""
+    k = 0
+    for other in range(1, count):
+        if bound[other] > bound[k]:
+            k = other
+    return k
 
 
 @njit(cache=True)
@@ -202,7 +209,7 @@ def grow(
     value_found = max(known, worth)
     count = 1
     while count + 2 <= size:
-        k = np.argmax(bound[:count])
+        k = largest(bound, count)
         if bound[k] <= value_found + gap or waiting[k] < 0:
             break
         i = waiting[k]
@@ -222,7 +229,7 @@ def grow(
                 fraction, value_found = found[4], found[5]
         split[k], child[k], bound[k] = i, count, -math.inf
         count += 2
-    top = bound[:count].max()
+    top = bound[largest(bound, count)]
     return Tree(
         top, value_found, fraction, split[:count], point[:count], child[:count], price[:count], filled
     )

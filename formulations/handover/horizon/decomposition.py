@@ -163,7 +163,7 @@ def _root(instance: HandoverTrace, horizon: Horizon, gap: float, limits: Limits)
     lower, upper = np.zeros(n), np.ones(n)
     shape = envelopes(family, horizon.curves, lower, upper)
     y, price, filled, _ = envelope_optimum(family, horizon.curves, shape, horizon.windows)
-    bound = dual_value(family, horizon.curves, lower, upper, horizon.windows, price)
+    bound = dual_value(family, horizon.curves, lower, upper, lower > 0, horizon.windows, price)
     counters = {"blocks": int(filled), "nodes": 1, "groups": 0}
     search = _Search(instance, horizon, gap, deadline, nodes - 1, price, y, bound, y, -math.inf)
     search.counters = counters
@@ -240,9 +240,7 @@ def _claim(search: _Search, build_s: float, solve_s: float) -> Result:
     reached = bound - objective <= search.gap * len(y)
     proof: dict[str, Any] = {"prices": _slot_prices(horizon, search.price)}
     if search.branches:
-        proof["groups"] = [
-            group_document(horizon, b.span, b.place, b.tree) for b in search.branches
-        ]
+        proof["groups"] = [group_document(horizon, b.span, b.place, b.tree) for b in search.branches]
     return Result(
         Status.OPTIMAL if optimal else Status.FEASIBLE,
         Stopped.DONE if reached else search.stopped,

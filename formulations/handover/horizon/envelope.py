@@ -130,9 +130,7 @@ def surplus(
 
 
 @njit(cache=True)
-def envelope_gap(
-    family: int, curves: Curves, shape: Envelopes, i: int, y: float
-) -> float:
+def envelope_gap(family: int, curves: Curves, shape: Envelopes, i: int, y: float) -> float:
     """Return by how much user i's envelope exceeds its utility at ``y``, accuracy."""
     if y <= shape.lower[i] or y >= shape.knee[i]:
         return 0.0

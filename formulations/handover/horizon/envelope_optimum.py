@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from formulations.handover.horizon.envelope import Curves, Envelopes, surpluses_on
+from formulations.handover.horizon.envelope import Curves, Envelopes, surplus
 from formulations.handover.horizon.price_levels import fill_block
 from formulations.handover.horizon.tight_unions import most_violated_union
 
@@ -37,27 +37,30 @@ class Windows(NamedTuple):
 
 
 @njit(cache=True)
-def borders(windows: Windows) -> Ints:
-    """Return the borders of the busy periods, 0 … m: no window crosses them."""
-    m = len(windows.carried)
-    crossing = np.zeros(m + 2, dtype=np.int64)
-    for i in range(len(windows.first)):
-        crossing[windows.first[i] + 1] += 1
-        crossing[windows.end[i]] -= 1
-    open_windows = np.cumsum(crossing)[: m + 1]
-    return np.flatnonzero(open_windows == 0)
+def push(blocks: Ints, guess: Floats, count: int, block: tuple[int, int, int, int], x: float) -> int:
+    """Put a block, (first user, end, first segment, end), on the stack; return how many there are."""
+    blocks[count, 0], blocks[count, 1], blocks[count, 2], blocks[count, 3] = block
+    guess[count] = x
+    return count + 1
 
 
 @njit(cache=True)
 def first_blocks(windows: Windows, blocks: Ints, guess: Floats) -> int:
-    """Write the busy periods as (first user, end, first segment, end); return how many there are."""
-    edges = borders(windows)
-    users = np.searchsorted(windows.end, edges, side="right")
-    count = 0
-    for b in range(len(edges) - 1):
-        blocks[count] = (users[b], users[b + 1], edges[b], edges[b + 1])
-        guess[count] = math.nan
-        count += 1
+    """Put the busy periods on the stack; return how many there are."""
+    m, n = len(windows.carried), len(windows.first)
+    crossing = np.zeros(m + 2, dtype=np.int64)
+    for i in range(n):
+        crossing[windows.first[i] + 1] += 1
+        crossing[windows.end[i]] -= 1
+    count, across, low, user = 0, 0, 0, 0
+    for e in range(1, m + 1):
+        across += crossing[e]
+        if across == 0:  # no window reaches over the border before segment e
+            begin = user
+            while user < n and windows.end[user] <= e:
+                user += 1
+            count = push(blocks, guess, count, (begin, user, low, e), math.nan)
+            low = e
     return count
 
 
@@ -79,9 +82,7 @@ def split(values: Ints, apart: NDArray[np.bool_], low: int) -> int:
 
 
 @njit(cache=True)
-def inside_union(
-    members: Ints, start: Ints, stop: Ints, union: NDArray[np.bool_]
-) -> NDArray[np.bool_]:
+def inside_union(members: Ints, start: Ints, stop: Ints, union: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return which windows lie in the union, and number every window by the slots of its own side."""
     position = np.zeros(len(union) + 1, dtype=np.int64)
     for e in range(len(union)):
@@ -136,12 +137,13 @@ def envelope_optimum(
     blocks, guess = np.empty((n + m + 2, 4), dtype=np.int64), np.empty(n + m + 2)
     count, filled = first_blocks(windows, blocks, guess), 0
     for b in range(count):
-        start[blocks[b, 0] : blocks[b, 1]] -= blocks[b, 2]
-        stop[blocks[b, 0] : blocks[b, 1]] -= blocks[b, 2]
+        for i in range(blocks[b, 0], blocks[b, 1]):
+            start[i] -= blocks[b, 2]
+            stop[i] -= blocks[b, 2]
     overfull = np.zeros(m, dtype=np.bool_)
     while count > 0:
         count -= 1
-        ulow, uhigh, low, high = blocks[count]
+        ulow, uhigh, low, high = blocks[count, 0], blocks[count, 1], blocks[count, 2], blocks[count, 3]
         if ulow == uhigh:
             continue
         members, carried = users[ulow:uhigh], windows.carried[segments[low:high]]
@@ -152,17 +154,17 @@ def envelope_optimum(
         x = fill_block(family, curves, shape, members, budget, guess[count], fraction)
         excess, union = block_excess(curves, members, fraction, start, stop, carried)
         if budget < -ROUNDING * room:
-            overfull[segments[low:high]] = True
+            for e in segments[low:high]:
+                overfull[e] = True
             return fraction, price, filled, overfull
         if excess <= ROUNDING * room or union.all():
-            price[segments[low:high]] = math.exp(x)
+            for e in segments[low:high]:
+                price[e] = math.exp(x)
             continue
         within = inside_union(members, start, stop, union)
         umiddle, middle = split(users, within, ulow), split(segments, union, low)
-        blocks[count] = (ulow, umiddle, low, middle)
-        blocks[count + 1] = (umiddle, uhigh, middle, high)
-        guess[count : count + 2] = x
-        count += 2
+        count = push(blocks, guess, count, (ulow, umiddle, low, middle), x)
+        count = push(blocks, guess, count, (umiddle, uhigh, middle, high), x)
     return fraction, price, filled, overfull
 
 
@@ -171,14 +173,28 @@ def window_prices(windows: Windows, price: Floats) -> Floats:
     """Return the lowest price in each window, (n,)."""
     lowest = np.empty(len(windows.first))
     for i in range(len(lowest)):
-        lowest[i] = price[windows.first[i] : windows.end[i]].min()
+        lowest[i] = price[windows.first[i]]
+        for e in range(windows.first[i] + 1, windows.end[i]):
+            lowest[i] = min(lowest[i], price[e])
     return lowest
 
 
 @njit(cache=True)
 def dual_value(
-    family: int, curves: Curves, lower: Floats, upper: Floats, windows: Windows, price: Floats
+    family: int,
+    curves: Curves,
+    lower: Floats,
+    upper: Floats,
+    left_out: NDArray[np.bool_],
+    windows: Windows,
+    price: Floats,
 ) -> float:
-    """Return Σ_t p_t C_t + Σ_i max over lower ≤ y ≤ upper of A_i(y) − L_i y q_i: an upper bound."""
-    cost = curves.cache * window_prices(windows, price)
-    return (price * windows.carried).sum() + surpluses_on(family, curves, lower, upper, cost).sum()
+    """Return Σ_t p_t C_t + Σ_i max over lower ≤ y ≤ upper of A_i(y) − L_i y q_i, some users left out."""
+    total, lowest = 0.0, window_prices(windows, price)
+    for e in range(len(price)):
+        total += price[e] * windows.carried[e]
+    for i in range(len(lower)):
+        if not left_out[i]:
+            curve = (curves.ceiling[i], curves.sharpness[i], curves.anchor[i])
+            total += surplus(family, *curve, lower[i], upper[i], curves.cache[i] * lowest[i])
+    return total

@@ -20,19 +20,21 @@ def group_document(horizon: Horizon, span: Range, place: NDArray[np.int64], tree
     Returns
     -------
     ``users``: indices in the instance. ``runs``: [first slot, number of slots] of each segment. ``nodes``:
-    the tree from its root, either [user, fraction, node below it, node above it] or the segments' prices,
-    accuracy per bit.
+    the tree from its root, either ``user``, ``at`` (a fraction) and the nodes ``below`` and ``above`` it, or
+    the segments' ``prices``, accuracy per bit.
     """
     nodes: list[Any] = []
     for k, split in enumerate(tree.split.tolist()):
         if split < 0:
-            nodes.append(tree.price[k].tolist())
+            nodes.append({"prices": tree.price[k].tolist()})
         else:
             child = int(tree.child[k])
             user = int(horizon.user[place[split]])
-            nodes.append([user, float(tree.point[k]), child, child + 1])
+            nodes.append({"user": user, "at": float(tree.point[k]), "below": child, "above": child + 1})
     runs = zip(
-        horizon.start[span.low : span.high].tolist(), horizon.slots[span.low : span.high].tolist(), strict=True
+        horizon.start[span.low : span.high].tolist(),
+        horizon.slots[span.low : span.high].tolist(),
+        strict=True,
     )
     return {
         "users": horizon.user[place[place >= 0]].tolist(),

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from formulations.handover.horizon.branching import Group
 from formulations.handover.horizon.envelope import Curves
-from formulations.handover.horizon.envelope_optimum import Windows, borders
-from formulations.handover.horizon.segments import Horizon
+from formulations.handover.horizon.envelope_optimum import Windows
+from formulations.handover.horizon.segments import Horizon, busy_borders
 
 __all__ = ["Range", "group_of", "ranges_around"]
 
@@ -38,7 +38,7 @@ class Range:
 
 def ranges_around(horizon: Horizon, chosen: NDArray[np.bool_]) -> list[Range]:
     """Return disjoint ranges that hold the windows of the chosen users, as far as they are not too long."""
-    edges = borders(horizon.windows)
+    edges = busy_borders(horizon)
     first, end = horizon.windows.first, horizon.windows.end
     ranges: list[Range] = []
     for i in np.flatnonzero(chosen)[np.argsort(first[chosen], kind="stable")]:

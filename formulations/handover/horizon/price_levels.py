@@ -177,19 +177,31 @@ def level(
 
 
 @njit(cache=True)
-def critical_slope(
-    family: int, curves: Curves, shape: Envelopes, members: Ints, slopes: Floats, budget: float
-) -> int:
-    """Return the first of the falling ``slopes`` at which demand, with its ties, exceeds the budget; else n."""
-    left, right = 0, len(slopes)
-    while left < right:
-        middle = (left + right) // 2
-        x = slopes[middle]
-        if x > -math.inf and demand(family, curves, shape, members, x, True, x)[0] <= budget:
-            left = middle + 1
+def critical_slopes(
+    family: int, curves: Curves, shape: Envelopes, members: Ints, budget: float
+) -> tuple[float, float]:
+    """Return the chord's slope at which demand comes to exceed the budget, −∞ for none, and the next steeper.
+
+    Of the slopes that are still possible the middle one in the members' order is tried: O(log n) expected.
+    """
+    low, high = -math.inf, math.inf  # at high demand is within the budget, at low it exceeds it
+    while True:
+        count = 0
+        for i in members:
+            count += low < shape.slope[i] < high
+        if count == 0:
+            return low, high
+        wanted, x = count // 2, 0.0
+        for i in members:
+            if low < shape.slope[i] < high:
+                if wanted == 0:
+                    x = shape.slope[i]
+                    break
+                wanted -= 1
+        if demand(family, curves, shape, members, x, True, x)[0] <= budget:
+            high = x
         else:
-            right = middle
-    return left
+            low = x
 
 
 @njit(cache=True)
@@ -221,31 +233,27 @@ def fill_block(
 
     Returns
     -------
-    The logarithm of the price a bit, −∞ when everything fits. O(n log n) and O(log n) demand evaluations, of
-    O(n) each.
+    The logarithm of the price a bit, −∞ when everything fits; O(log n) demand evaluations expected, of O(n)
+    each.
     """
-    room = 0.0
-    slopes = np.empty(len(members))
-    for k, i in enumerate(members):
+    room, steepest = 0.0, -math.inf
+    for i in members:
         room += curves.cache[i] * (shape.upper[i] - shape.lower[i])
-        slopes[k] = -shape.slope[i]
+        steepest = max(steepest, shape.slope[i])
         fraction[i] = shape.upper[i]
     if room <= budget:
         return -math.inf
-    slopes.sort()
-    slopes = -slopes
     if budget <= 0:
         for i in members:
             fraction[i] = shape.lower[i]
-        return slopes[0]
-    k = critical_slope(family, curves, shape, members, slopes, budget)
-    tie = slopes[k] if k < len(slopes) else -math.inf
+        return steepest
+    tie, high = critical_slopes(family, curves, shape, members, budget)
     if tie > -math.inf and demand(family, curves, shape, members, tie, False, tie)[0] <= budget:
         place(family, curves, shape, members, tie, False, tie, fraction)
         fill_ties(curves, shape, members, tie, budget, fraction)
         return tie
     low = max(tie, lowest_price(family, curves, shape, members, tie))
-    x = level(family, curves, shape, members, tie, budget, low, slopes[k - 1], start)
+    x = level(family, curves, shape, members, tie, budget, low, high, start)
     place(family, curves, shape, members, tie, False, x, fraction)
     spread(family, curves, shape, members, budget, fraction)
     return x

@@ -14,7 +14,7 @@ from formulations.handover.utility import CODES
 from instances.decisions import Schedule
 from instances.handover import HandoverTrace
 
-__all__ = ["Horizon", "horizon_of", "schedule_of"]
+__all__ = ["Horizon", "busy_borders", "horizon_of", "schedule_of"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -48,12 +48,18 @@ def horizon_of(instance: HandoverTrace) -> Horizon:
     return Horizon(CODES[instance.utility], user, curves, windows, edges[:-1], slots, capacity)
 
 
+def busy_borders(horizon: Horizon) -> Ints:
+    """Return the borders between segments, 0 … m, that no window reaches over."""
+    m = len(horizon.slots)
+    opened = np.bincount(horizon.windows.first + 1, minlength=m + 2)
+    closed = np.bincount(horizon.windows.end, minlength=m + 2)
+    return np.flatnonzero(np.cumsum(opened - closed)[: m + 1] == 0)
+
+
 def schedule_of(horizon: Horizon, fraction: Floats) -> tuple[Schedule, Floats]:
     """Return a schedule that sends the fractions, in the horizon's order, and what of them it sends, (n,)."""
     amount = horizon.curves.cache * fraction
-    user, slot, bits = send(
-        amount, *horizon.windows[:2], horizon.start, horizon.slots, horizon.capacity
-    )
+    user, slot, bits = send(amount, *horizon.windows[:2], horizon.start, horizon.slots, horizon.capacity)
     sent = np.bincount(user, weights=bits, minlength=len(amount)) / horizon.curves.cache
     return Schedule(horizon.user[user], slot, bits), np.minimum(sent, 1.0)
 
