@@ -8,9 +8,9 @@ raise the bound.
 
 Prices may depend on where the fractions lie. A *group* has users, slots, and a tree whose nodes split the
 fraction of one of its users in two; each leaf has prices for the group's slots and restricts the users to
-intervals. Every schedule lies in one leaf of each group. With those leaves' prices the bound above holds, with
-the maxima of the group's users over their intervals; so the largest leaf of each group may be taken apart from
-the other groups if the rest pays for every slot the lowest price of all leaves.
+intervals. Every schedule lies in one leaf of each group. With those leaves' prices the bound above holds, the
+maxima of the group's users being over their intervals; so the largest leaf of each group may be taken apart
+from the other groups if the rest pays for every slot the lowest price of all leaves.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def verified_bound(
         Accuracy per bit by slot, each the decimal that it prints as; a slot that is not listed costs nothing.
     groups
         Disjoint groups: ``users`` (indices), ``runs`` ([first slot, number of slots] each) and ``nodes``, the
-        first of which is the root: ``user``, ``at`` (a fraction), ``below`` and ``above`` (nodes), or a leaf's
-        ``prices`` of the runs. In a group's slots these hold instead of the argument ``prices``.
+        root first: ``user``, ``at`` (a fraction), ``below`` and ``above`` (nodes), or a leaf's ``prices`` of
+        the runs. In a group's slots these hold instead of the argument ``prices``.
 
     Raises
     ------
@@ -92,8 +92,9 @@ class _Horizon:
         key = (i, price, interval)
         if key not in self.known:
             cache, *curve = self.rows[i]
-            balls = [_ball(x) for x in curve]
-            self.known[key] = _surplus(self.utility, *balls, _ball(cache * price), *map(_ball, interval))
+            ceiling, sharpness, anchor, lower, upper = map(_ball, (*curve, *interval))
+            cost = _ball(cache * price)
+            self.known[key] = _surplus(self.utility, ceiling, sharpness, anchor, cost, lower, upper)
         return self.known[key]
 
 
@@ -122,7 +123,7 @@ def _checked(prices: Mapping[int | str, float]) -> dict[int, Fraction]:
     return listed
 
 
-def _lowest(listed: dict[int, Fraction], first: int, end: int) -> Fraction:
+def _lowest(listed: Mapping[int, Fraction], first: int, end: int) -> Fraction:
     """Return the lowest price of the slots first … end − 1."""
     if end - first > len(listed):
         return Fraction(0)

@@ -2,8 +2,8 @@
 
 A node restricts every user to an interval of fractions. Its bound is the envelopes' optimum there, proved by
 slot prices; its fractions are a schedule as well, worth a little less where a user is inside its chord. The
-node with the largest bound is split at the user that loses most: at its anchor if the interval holds it, where
-both sides' envelopes are tight or nearly so, else inside the convex part at the fraction itself.
+node with the largest bound is split at the user that loses most: at its anchor if the interval holds it, and
+on the convex side where the chord is furthest above the curve.
 
 A group is cut out of a horizon, and users that reach beyond it may use its segments as well. They pay at
 least the *floor* price f_t of a segment wherever they go, so what the group leaves unused is worth f_t a bit:
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from formulations.handover.horizon.envelope import Curves, Envelopes, envelope_gap, envelopes
 from formulations.handover.horizon.envelope_optimum import Windows, dual_value, envelope_optimum
-from formulations.handover.utility import value
+from formulations.handover.utility import reach, value
 
 __all__ = ["Group", "Tree", "grow"]
 
@@ -114,8 +114,9 @@ def widest_gap(family: int, group: Group, shape: Envelopes, fraction: Floats) ->
     low, high, anchor = shape.lower[worst], shape.upper[worst], group.curves.anchor[worst]
     if low < anchor < high:
         return worst, anchor
-    margin = 0.05 * (high - low)
-    return worst, min(high - margin, max(low + margin, fraction[worst]))
+    margin = 0.01 * (high - low)
+    point = anchor - reach(family, shape.steep[worst] - shape.slope[worst]) / group.curves.sharpness[worst]
+    return worst, min(high - margin, max(low + margin, point))
 
 
 @njit(cache=True)
@@ -199,7 +200,7 @@ def grow(
     The tree; its value is ``known``, and its fractions the root's, when nothing better was found.
     """
     n, m = len(lower), len(group.windows.carried)
-    size = max(nodes, 1) + 1
+    size = max(nodes, 1)
     lowers, uppers, price = np.empty((size, n)), np.empty((size, n)), np.empty((size, m))
     bound, split, point = np.empty(size), np.full(size, -1), np.zeros(size)
     child, waiting = np.full(size, -1), np.full(size, -1)

@@ -183,6 +183,8 @@ def _branch(search: _Search) -> None:
     lowest = window_prices(horizon.windows, search.price)
     sides = search.root.copy()
     for span in ranges_around(horizon, losing):
+        if search.spent():
+            return
         group, place = group_of(horizon, span, lowest)
         ends = (np.zeros(len(place)), np.ones(len(place)))
         before = bound_of(horizon.family, group, *ends, search.price[span.low : span.high].copy())

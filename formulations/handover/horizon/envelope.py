@@ -137,7 +137,7 @@ def envelope_gap(family: int, curves: Curves, shape: Envelopes, i: int, y: float
     curve = (curves.ceiling[i], curves.sharpness[i], curves.anchor[i])
     at_lower, at_knee = value(family, *curve, shape.lower[i]), value(family, *curve, shape.knee[i])
     share = (y - shape.lower[i]) / (shape.knee[i] - shape.lower[i])
-    return max(0.0, at_lower + share * (at_knee - at_lower) - value(family, *curve, y))
+    return float(max(0.0, at_lower + share * (at_knee - at_lower) - value(family, *curve, y)))
 
 
 @njit(cache=True)

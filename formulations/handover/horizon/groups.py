@@ -48,10 +48,7 @@ def ranges_around(horizon: Horizon, chosen: NDArray[np.bool_]) -> list[Range]:
             low, high = max(low, int(first[i]) - MARGIN), min(high, int(end[i]) + MARGIN)
         if ranges and low < ranges[-1].high:
             high = max(high, ranges[-1].high)
-            if high - ranges[-1].low <= LONGEST:
-                low = ranges.pop().low
-            else:
-                low = ranges[-1].high
+            low = ranges.pop().low if high - ranges[-1].low <= LONGEST else ranges[-1].high
         if low < high:
             ranges.append(Range(low, high))
     return ranges

@@ -50,7 +50,7 @@ def fixed_sides(horizon: Horizon, fraction: Floats) -> Floats:
 def losses(horizon: Horizon, fraction: Floats, price: Floats) -> tuple[Floats, Floats]:
     """Return what users, (n,), and segments, (m,), lose against the dual bound of ``price``, accuracy.
 
-    Their sum is the gap: a user's surplus that its fraction forgoes, and bits that are not sold at their price.
+    Their sum is the gap: surplus that a user's fraction forgoes, and bits that are not sold at their price.
     """
     curves, windows, n = horizon.curves, horizon.windows, len(fraction)
     lowest = window_prices(windows, price)

@@ -1,9 +1,9 @@
 """One price for a block of slots: the envelopes' fractions that use exactly what the block carries.
 
 At the logarithmic price x a user gets its lower end while its chord is flatter than e^x, and beyond its knee
-the point with slope e^x once the chord is steeper. Demand falls in x, with a jump at each chord's slope: where
-the budget lies inside a jump the tied users are filled one after the other, so at most one of a block is left
-inside its chord.
+the point with slope e^x once the chord is steeper. Demand falls in x, with a jump at each chord's slope;
+where the budget lies inside a jump the tied users are filled one after the other, so at most one of a block
+is left inside its chord.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ MET = 1e-10  # relative to the budget; what is left is spread along the tangents
 def point(family: int, curves: Curves, shape: Envelopes, i: int, x: float) -> float:
     """Return user i's fraction at price e^x, which its chord's slope exceeds."""
     if shape.knee[i] >= shape.upper[i]:
-        return shape.upper[i]
+        return float(shape.upper[i])
     y = curves.anchor[i] + reach(family, shape.steep[i] - x) / curves.sharpness[i]
-    return min(shape.upper[i], max(shape.knee[i], y))
+    return float(min(shape.upper[i], max(shape.knee[i], y)))
 
 
 @njit(cache=True)
@@ -150,9 +150,9 @@ def level(
     """
     r, most = -1, -1.0
     for i in members:
-        if shape.slope[i] > cut and shape.knee[i] < shape.upper[i]:
-            if curves.cache[i] / curves.sharpness[i] > most:
-                r, most = i, curves.cache[i] / curves.sharpness[i]
+        moved = curves.cache[i] / curves.sharpness[i]
+        if shape.slope[i] > cut and shape.knee[i] < shape.upper[i] and moved > most:
+            r, most = i, moved
     x = start if low < start < high else 0.5 * (low + high)
     for _ in range(MOST_EVALUATIONS):
         bits, rate = demand(family, curves, shape, members, cut, False, x)

@@ -31,7 +31,7 @@ def find(link: Ints, a: int) -> int:
 def raise_prefix(
     x: float, first: int, b: int, link: Ints, before: Ints, ahead: Floats, last: int
 ) -> tuple[float, int]:
-    """Add ``x`` to all candidates up to ``first``; return how much the last one's value rose, and the last."""
+    """Add ``x`` to the candidates up to ``first``; return by how much the last one rose, and the last."""
     j = find(link, first + 1)
     while j < b and x > 0:
         if ahead[j] > x:

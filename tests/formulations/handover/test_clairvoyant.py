@@ -75,7 +75,7 @@ def test_envelope_is_above_the_utility_and_touches_it(utility: str) -> None:
 
 
 def test_most_violated_union_is_the_quadratic_one() -> None:
-    """The linear-time union has the excess of the one found by looking at all intervals, and has it itself."""
+    """The linear-time union has the excess of the one found by looking at all intervals."""
     rng = np.random.default_rng(2)
     for _ in range(300):
         m, n = int(rng.integers(1, 12)), int(rng.integers(0, 15))
@@ -105,7 +105,7 @@ def test_optimum_lies_in_the_certified_interval(name: str) -> None:
 
 @pytest.mark.parametrize("utility", UTILITIES)
 def test_tangent_programmes_find_the_same_optimum(utility: str) -> None:
-    """Decomposition and tangent programmes agree, within what the solver leaves, with any anchors and windows."""
+    """Decomposition and tangent programmes agree, within what the solver leaves, for any anchors."""
     rng = np.random.default_rng(4)
     for _ in range(3):
         instance = random_trace(rng, 12, 1.5, utility, rng.integers(1, 9, 12))
@@ -126,7 +126,7 @@ def test_bound_is_above_every_policy_and_below_the_ceiling(utility: str) -> None
     result = solve_clairvoyant(instance, limits=Limits())
     objective, users = checked(instance, result), instance.users
     ceiling = values(utility, users.ceiling, users.sharpness, users.anchor, np.ones(len(users))).sum()
-    assert objective <= (result.bound or 0.0) <= ceiling + 1e-9
+    assert objective - 1e-12 <= (result.bound or 0.0) <= ceiling + 1e-9
     for policy in POLICIES:
         assert (solve_policy(instance, limits=Limits(), policy=policy).objective or 0.0) <= objective + 1e-9
 
@@ -262,7 +262,7 @@ def test_prices_prove_that_floors_do_not_fit() -> None:
 
 @pytest.fixture(scope="module")
 def branched() -> tuple[HandoverTrace, Result]:
-    """A trace whose optimum needs branching, and its result."""
+    """Return a trace whose optimum needs branching, and its result."""
     instance = trace_of(TRACES["rho4-random-ordering"]["instance"])
     return instance, solve_clairvoyant(instance, limits=Limits())
 
