@@ -41,7 +41,7 @@ __all__ = ["solve_clairvoyant"]
 Floats = NDArray[np.float64]
 
 CLOSED = 1e-9  # gap a user that counts as none
-ROUNDS = (32, 256, 2048)  # nodes that each open group may have
+ROUNDS = (32, 256, 2048, 8192)  # nodes that each open group may have
 PASSES = 6  # over the horizon, to improve the schedule
 PART_NODES = 200
 

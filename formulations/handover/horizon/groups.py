@@ -25,7 +25,7 @@ Ints = NDArray[np.int64]
 
 SMALL = 48  # users of a busy period that are taken together
 MARGIN = 8  # segments on either side of a window
-LONGEST = 60  # segments of a range
+LONGEST = 32  # segments of a range
 
 
 @dataclass(frozen=True)
