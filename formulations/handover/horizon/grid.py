@@ -76,7 +76,8 @@ def _accuracies(instance: HandoverTrace, count: int) -> Floats:
     columns = (users.ceiling, users.sharpness, users.anchor)
     spread = [np.repeat(column, count + 1) for column in columns]
     grid = np.tile(np.arange(count + 1) / count, len(users))
-    return values(instance.utility, *spread, grid).reshape(len(users), count + 1)
+    accuracy = values(instance.utility, spread[0], spread[1], spread[2], grid)
+    return accuracy.reshape(len(users), count + 1)
 
 
 def _schedulable(instance: HandoverTrace, fraction: Floats) -> NDArray[np.bool_]:

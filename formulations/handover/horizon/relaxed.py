@@ -1,4 +1,4 @@
-"""Method ``clairvoyant-relaxed``: the envelope relaxation as a conic programme over slot prices, through cvxpy.
+"""Method ``clairvoyant-relaxed``: the envelope relaxation as a conic programme over prices, by cvxpy.
 
 With every algebraic utility replaced by its concave envelope, the dual of the clairvoyant problem is
 
@@ -15,6 +15,7 @@ y_i ≤ 1. The optimal prices bound the optimum of the utilities themselves; no 
 
 from __future__ import annotations
 
+import importlib
 from time import perf_counter
 from typing import Any
 
@@ -81,8 +82,7 @@ def solve_relaxed(instance: HandoverTrace, *, limits: Limits, seed: int = 0, **o
 
 def _solve_period(instance: HandoverTrace, period: BusyPeriod) -> tuple[Floats, float]:
     """Solve (1)–(6) of one busy period; return the prices, (m,) accuracy a bit, and the solver's seconds."""
-    import cvxpy as cp  # takes half a second to import
-
+    cp: Any = importlib.import_module("cvxpy")  # takes half a second
     chosen, users, capacity = period.user, instance.users, instance.capacity_bits
     ceiling, sharpness, anchor = users.ceiling[chosen], users.sharpness[chosen], users.anchor[chosen]
     # Prices are of a slot's bits, so that all numbers are near 1.

@@ -1,4 +1,4 @@
-"""Method ``clairvoyant-secant``: the clairvoyant bound by piecewise-linear interpolation, as Section VI-E has it.
+"""Method ``clairvoyant-secant``: the clairvoyant bound by piecewise-linear interpolation (Section VI-E).
 
 Each busy period's interpolation on n equal segments is solved as a MILP (``secant_model``). A chord over a
 convex part is above the utility. Elsewhere, on a piece of width h = 1/n, the utility minus its chord vanishes
@@ -6,8 +6,9 @@ at both ends and its second derivative is at least −max|A''|, so it is at most
 
     max|A''| h²/8,   max|A''| = c M k²,                                                             (1)
 
-with c = 3/2 · u/(1+u²)^{5/2} at u = 1/2 for the algebraic family, 1/(6√3) for the logistic, √(2/(πe)) for erf
-and 3√3/(8π) for arctan. That correction, summed over the users, makes the MILP's bound one on the true optimum.
+with c = 3/2 · u/(1+u²)^{5/2} at u = 1/2 for the algebraic family, 1/(6√3) for the logistic, √(2/(πe)) for
+erf and 3√3/(8π) for arctan. That correction, summed over the users, makes the MILP's bound one on the true
+optimum.
 """
 
 from __future__ import annotations
@@ -75,7 +76,8 @@ def solve_secant(
 
     Returns
     -------
-    The schedule of the interpolation's optimum and the corrected bound, as good as the solver's tolerances.
+    The schedule of the interpolation's optimum, and the corrected bound or Σ A_i(1) if that is less, as good
+    as the solver's tolerances. ``certificate`` holds ``interpolated`` and ``correction``, whose sum it is.
     A busy period without an answer counts with Σ A_i(1) and sends nothing.
 
     Raises
@@ -107,7 +109,7 @@ def _solve_period(
     interpolations = []
     for i in chosen.tolist():
         curve = [np.full(len(grid), column[i]) for column in (users.ceiling, users.sharpness, users.anchor)]
-        accuracy = values(instance.utility, *curve, grid)
+        accuracy = values(instance.utility, curve[0], curve[1], curve[2], grid)
         interpolations.append(Interpolation(float(users.cache_bits[i]), float(users.anchor[i]), accuracy))
     ceiling = math.fsum(user.accuracy[-1] for user in interpolations)
     if time_s <= 0:
@@ -134,7 +136,8 @@ def _claim(
     curves = (users.ceiling, users.sharpness, users.anchor)
     objective = math.fsum(values(instance.utility, *curves, y))
     ceiling = math.fsum(values(instance.utility, *curves, np.ones(len(users))))
-    bound = math.fsum(a.bound for a in answers) + correction(instance, segments)
+    interpolated, corrected = math.fsum(a.bound for a in answers), correction(instance, segments)
+    bound = interpolated + corrected
     optimal = min(bound, ceiling) - objective <= CLOSED * len(users)
     stops = [a.stopped for a in answers if a.stopped is not Stopped.DONE]
     return Result(
@@ -146,4 +149,5 @@ def _claim(
         BoundKind.SECANT,
         {"segments": segments, "nodes": sum(a.nodes for a in answers)},
         {"build": sum(a.build_s for a in answers), "solve": sum(a.solve_s for a in answers)},
+        certificate={"interpolated": interpolated, "correction": corrected},
     )

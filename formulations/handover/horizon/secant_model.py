@@ -1,9 +1,9 @@
 """The secant MILP of one busy period, through PuLP.
 
 A_i is interpolated on the grid 0 = b_0 < … < b_n = 1, b_j = j/n. Pieces that begin below the anchor have a
-binary each; from the first grid point b_κ ≥ τ_i on the interpolation is concave and needs one for all of them.
-Weights at the ends of a piece, or at the grid points of the concave part, say where y_i lies. Segments e stand
-for n_e slots that the same windows cover.
+binary each; from the first grid point b_κ ≥ τ_i on the interpolation is concave and needs one for all of
+them. Weights at the ends of a piece, or at the grid points of the concave part, say where y_i lies. Segments
+e stand for n_e slots that the same windows cover.
 
     maximise    Σ_i Σ_j A_i(b_j) (λ_ij + α_ij + β_{i,j−1})                                          (1)
     subject to  Σ_i z_ie ≤ n_e                                          for each segment e      (2)
@@ -112,9 +112,7 @@ def _build(users: list[Interpolation], period: BusyPeriod, capacity: float) -> t
 def _weights(model: Any, user: Interpolation, tag: str) -> list[tuple[Any, int]]:
     """Add (4)–(6) of one user; return each weight with its grid point."""
     first = user.first_concave()
-    concave = [
-        (model.add_variable(f"l_{tag}_{j}", 0), j) for j in range(first, len(user.accuracy))
-    ]
+    concave = [(model.add_variable(f"l_{tag}_{j}", 0), j) for j in range(first, len(user.accuracy))]
     w = model.add_variable(f"w_{tag}", 0, 1, pulp.LpInteger)
     model += _sum([v for v, _ in concave], w) == 0  # (5)
     sides, weights = [w], concave
