@@ -85,6 +85,7 @@ _LITERAL = "formulations.balance.heuristics.hybrid_literal"
 _ENUMERATION = "formulations.balance.exact.exhaustive"
 _SLOT = "formulations.handover.slot"
 _SIMULATE = "formulations.handover.simulate"
+_HORIZON = "formulations.handover.horizon"
 
 _ALL = (
     Method("hybrid", "balance", "heuristic", "≥ 1/3", f"{_HYBRID}:solve_hybrid", "Algorithm 3"),
@@ -119,7 +120,12 @@ _ALL = (
     Method("equal", "handover", "baseline", "none", f"{_SIMULATE}:share_equally", "Equal shares"),
     Method("winner-take-all", "handover", "baseline", "none", f"{_SIMULATE}:winner_takes_all", "Winner takes all"),
     Method("proportional-fair", "handover", "baseline", "none", f"{_SIMULATE}:share_proportionally_fair", "Proportional fair"),
-    Method("clairvoyant-tangent", "handover", "bound", "upper bound and a schedule", "formulations.handover.horizon.tangent:solve_tangent", "Clairvoyant bound (tangent)"),
+    Method("clairvoyant", "handover", "bound", "upper bound and a schedule", f"{_HORIZON}.decomposition:solve_clairvoyant", "Clairvoyant bound"),
+    Method("clairvoyant-tangent", "handover", "bound", "upper bound and a schedule", f"{_HORIZON}.tangent:solve_tangent", "Clairvoyant bound (tangent)"),
+    Method("clairvoyant-tangent-highs", "handover", "bound", "upper bound and a schedule", f"{_HORIZON}.tangent:solve_tangent_highs", "Clairvoyant bound (tangent, highspy)"),
+    Method("clairvoyant-secant", "handover", "bound", "upper bound and a schedule", f"{_HORIZON}.secant:solve_secant", "Clairvoyant bound (secant)"),
+    Method("clairvoyant-relaxed", "handover", "bound", "upper bound", f"{_HORIZON}.relaxed:solve_relaxed", "Clairvoyant bound (conic)"),
+    Method("clairvoyant-grid", "handover", "bound", "upper bound and a schedule of tiny horizons", f"{_HORIZON}.grid:solve_grid", "Clairvoyant bound (grid)"),
     Method("greedy", "mmkp", "heuristic", "none", "formulations.mmkp.heuristics.greedy:solve_greedy", "Greedy"),
     Method("milp", "mmkp", "exact", "optimal", "formulations.mmkp.exact.milp:solve_milp", "MILP"),
 )  # fmt: skip

@@ -15,6 +15,7 @@ from instances.errors import InputError
 from instances.files import write_whole
 from reports import balance_tables, provenance, tables
 from reports.anonymous import anonymised
+from reports.bounds_table import bounds_table
 from reports.cells import Table
 from reports.contents import Rows, filled, page_of
 from reports.figures import (
@@ -25,6 +26,7 @@ from reports.figures import (
     fig1,
     fig6,
     growth,
+    secant,
 )
 from reports.html import html_page
 from reports.latex import latex
@@ -43,6 +45,7 @@ FIGURES = {
     "fig6b": "BALANCE, Fig. 6(b): normalised throughput",
     "growth": "BALANCE, Fig. 6(a): fitted growth of the running times with its 95 % intervals",
     "clairvoyant": "ImpactHO, Section VI-E: share of the clairvoyant bound against the load",
+    **secant.TITLES,
     **balance_gap.TITLES,
     **distance_and_cost.TITLES,
 }  # in the order of the page
@@ -52,6 +55,7 @@ DRAWERS = (
     fig6.draw,
     growth.draw,
     clairvoyant.draw,
+    secant.draw,
     balance_gap.draw,
     distance_and_cost.draw,
 )
@@ -119,6 +123,7 @@ def _tables(records: Sequence[Record]) -> list[Table]:
             balance_tables.gap_table(records),
             balance_tables.exact_table(records),
             tables.clairvoyant_table(records),
+            bounds_table(records),
             tables.real_table(records),
             tables.mmkp_table(records),
             tables.files_table(records),

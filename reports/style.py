@@ -83,7 +83,12 @@ METHOD_STYLES: dict[str, MethodStyle] = {
     "equal": MethodStyle(ORANGE, "^", "--"),
     "winner-take-all": MethodStyle(GREEN, ">", "--"),
     "proportional-fair": MethodStyle(YELLOW, "<", "--"),
+    "clairvoyant": MethodStyle(BLACK, "o", "-"),
     "clairvoyant-tangent": MethodStyle(BLACK, "D", "-."),
+    "clairvoyant-tangent-highs": MethodStyle(GREY, "X", "-."),
+    "clairvoyant-secant": MethodStyle(RED, "s", "--"),
+    "clairvoyant-relaxed": MethodStyle(GREEN, "v", ":"),
+    "clairvoyant-grid": MethodStyle(YELLOW, "P", ":"),
     "greedy": MethodStyle(ORANGE, "^", "--"),
 }
 _OWN_COLOURS, _OWN_MARKERS = ("#555555", "#888888", "#AAAAAA"), ("H", "p", "d", "h", "8")

@@ -37,6 +37,7 @@ EXPERIMENTS: dict[str, Callable[[int | None], list[Job]]] = {
     "balance-exact": lambda seeds: balance_sweeps.exact_methods(seeds or 3),
     "balance-real": lambda seeds: balance.real(seeds or 10),
     "handover-clairvoyant": lambda seeds: handover.clairvoyant(seeds or 30),
+    "handover-bounds": lambda seeds: handover.bounds(seeds or 3),
     "handover-real": lambda seeds: handover.real(seeds or 10),
     "mmkp": lambda seeds: mmkp.benchmark(seeds or 10),
 }
