@@ -119,6 +119,7 @@ _ALL = (
     Method("equal", "handover", "baseline", "none", f"{_SIMULATE}:share_equally", "Equal shares"),
     Method("winner-take-all", "handover", "baseline", "none", f"{_SIMULATE}:winner_takes_all", "Winner takes all"),
     Method("proportional-fair", "handover", "baseline", "none", f"{_SIMULATE}:share_proportionally_fair", "Proportional fair"),
+    Method("receding-horizon", "handover", "heuristic", "none", "formulations.handover.horizon.receding_horizon:solve_receding_horizon", "Receding horizon"),
     Method("clairvoyant-tangent", "handover", "bound", "upper bound and a schedule", "formulations.handover.horizon.tangent:solve_tangent", "Clairvoyant bound (tangent)"),
     Method("greedy", "mmkp", "heuristic", "none", "formulations.mmkp.heuristics.greedy:solve_greedy", "Greedy"),
     Method("milp", "mmkp", "exact", "optimal", "formulations.mmkp.exact.milp:solve_milp", "MILP"),

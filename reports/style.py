@@ -83,6 +83,7 @@ METHOD_STYLES: dict[str, MethodStyle] = {
     "equal": MethodStyle(ORANGE, "^", "--"),
     "winner-take-all": MethodStyle(GREEN, ">", "--"),
     "proportional-fair": MethodStyle(YELLOW, "<", "--"),
+    "receding-horizon": MethodStyle(RED, "*", "-"),
     "clairvoyant-tangent": MethodStyle(BLACK, "D", "-."),
     "greedy": MethodStyle(ORANGE, "^", "--"),
 }

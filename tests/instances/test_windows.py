@@ -80,3 +80,17 @@ def test_as_decimal_means_what_is_printed() -> None:
     """0.1 is one tenth, also as numpy's number, and 0.1 + 0.2 is what it prints as."""
     assert as_decimal(0.1) == as_decimal(np.float64(0.1)) == Fraction(1, 10)
     assert as_decimal(0.1 + 0.2) == Fraction("0.30000000000000004")
+
+
+def test_first_slots_are_those_of_exact_division() -> None:
+    """First slots are ⌊a/Δt⌋ + 1 of the decimals, also for arrivals on a slot's edge and next to it."""
+    rng = np.random.default_rng(1)
+    for slot_s in (0.1, 0.07, 0.02, 1e-3, 3.0):
+        edges = np.round(rng.integers(0, 5000, 50) * slot_s, 9)
+        arrivals = np.concatenate((edges, np.nextafter(edges, np.inf), rng.uniform(0, 900 * slot_s, 50)))
+        arrivals = np.sort(arrivals)
+        one = np.ones(len(arrivals))
+        users = HandoverUsers(arrivals, one.astype(np.int64), one, 0.9 * one, one, 0.1 * one)
+        trace = HandoverTrace("edges", "algebraic", slot_s, 5, 1e9, float(arrivals[-1]), users)
+        expected = [int(Fraction(repr(float(a))) / Fraction(repr(slot_s))) + 1 for a in arrivals]
+        assert trace.windows()[0].tolist() == expected
