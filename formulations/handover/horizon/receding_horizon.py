@@ -17,8 +17,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from formulations.handover.horizon.envelope_plan import envelopes, filled, plan
+from formulations.handover.horizon.envelope_plan import plan
 from formulations.handover.slot.claim import no_more_options, one_of
+from formulations.handover.slot.envelope import envelopes, filled
 from formulations.handover.slot.shares import ascending
 from formulations.handover.slot_by_slot import arrivals_until, lengthened, present, trim
 from formulations.handover.utility import CODES, values
@@ -170,7 +171,7 @@ def send(
     if left > LEFT_OVER * capacity:
         reached = received + bits / cache
         curve = (users.ceiling[active], users.sharpness[active], users.anchor[active])
-        y = filled(family, envelopes(family, cache, reached, *curve), np.arange(len(active)), left)
+        y, _ = filled(family, envelopes(family, cache, reached, *curve), np.arange(len(active)), left)
         bits += cache * (y - reached)
     return bits
 

@@ -9,10 +9,11 @@ import pytest
 from scipy.optimize import linprog
 
 from formulations.handover.evaluate import evaluate_horizon
-from formulations.handover.horizon.envelope_plan import Envelopes, envelopes, plan, touching_point
+from formulations.handover.horizon.envelope_plan import plan
 from formulations.handover.horizon.receding_horizon import solve_receding_horizon
 from formulations.handover.horizon.tangent import solve_tangent
 from formulations.handover.simulate import water_filling
+from formulations.handover.slot.envelope import Envelopes, envelopes, touching_point
 from formulations.handover.utility import CODES, slopes, values
 from formulations.result import Limits, Status
 from instances.decisions import Schedule
