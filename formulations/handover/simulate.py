@@ -73,7 +73,7 @@ def solve_policy(
         Seconds from a user's arrival until which it receives; where this falls into the last slot of its
         window, only that share of the slot's bits arrives. None for whole slots.
     options
-        ``fallback`` (water-filling: eb, wta, drop-lowest), ``reading`` (no-admission: bisect, scaled,
+        ``fallback`` (water-filling: eb, wta, drop-lowest, exact), ``reading`` (no-admission: bisect, scaled,
         arrival-order, equal-bytes, nothing), ``redistribute`` (equal: true or false).
 
     Returns

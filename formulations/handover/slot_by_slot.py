@@ -30,6 +30,7 @@ from formulations.handover.slot.shares import (
     proportional_fair,
     winner_take_all,
 )
+from formulations.handover.slot.sides import best_sides
 from formulations.handover.slot.water_filling import water_filling
 
 __all__ = ["POLICY_CODES", "arrivals_until", "lengthened", "present", "run", "trim"]
@@ -37,21 +38,23 @@ __all__ = ["POLICY_CODES", "arrivals_until", "lengthened", "present", "run", "tr
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+EB, WTA, DROP_LOWEST, EXACT, BISECT, SCALED, ARRIVAL_ORDER, EQUAL_BYTES, NOTHING = range(9)
+EQUAL, EQUAL_REDISTRIBUTED, WINNER_TAKE_ALL, PROPORTIONAL_FAIR = range(9, 13)
 POLICY_CODES = {
-    "eb": 0,
-    "wta": 1,
-    "drop-lowest": 2,
-    "bisect": 3,
-    "scaled": 4,
-    "arrival-order": 5,
-    "equal-bytes": 6,
-    "nothing": 7,
-    "equal": 8,
-    "equal-redistributed": 9,
-    "winner-take-all": 10,
-    "proportional-fair": 11,
+    "eb": EB,
+    "wta": WTA,
+    "drop-lowest": DROP_LOWEST,
+    "exact": EXACT,
+    "bisect": BISECT,
+    "scaled": SCALED,
+    "arrival-order": ARRIVAL_ORDER,
+    "equal-bytes": EQUAL_BYTES,
+    "nothing": NOTHING,
+    "equal": EQUAL,
+    "equal-redistributed": EQUAL_REDISTRIBUTED,
+    "winner-take-all": WINNER_TAKE_ALL,
+    "proportional-fair": PROPORTIONAL_FAIR,
 }
-WITHOUT_ANCHORS = POLICY_CODES["equal"]
 
 
 @njit(cache=True)
@@ -66,25 +69,27 @@ def share(
     capacity: float,
 ) -> Floats:
     """Return the bits, (N,), that the policy of this code gives in one slot."""
-    if policy < WITHOUT_ANCHORS and feasible(cache, received, anchor, capacity):
+    if policy < EQUAL and feasible(cache, received, anchor, capacity):
         return water_filling(family, cache, received, ceiling, sharpness, anchor, capacity)
-    if policy == 0:
+    if policy == EB:
         return equalised_bytes(family, cache, received, ceiling, sharpness, anchor, capacity)
-    if policy == 1 or policy == 10:
+    if policy in (WTA, WINNER_TAKE_ALL):
         return winner_take_all(family, cache, received, ceiling, sharpness, anchor, capacity)
-    if policy == 2:
+    if policy == DROP_LOWEST:
         return drop_lowest(family, cache, received, ceiling, sharpness, anchor, capacity)
-    if policy == 3:
+    if policy == EXACT:
+        return best_sides(family, cache, received, ceiling, sharpness, anchor, capacity)
+    if policy == BISECT:
         return jumping_demand(family, cache, received, ceiling, sharpness, anchor, capacity)
-    if policy == 4:
+    if policy == SCALED:
         return scaled_demand(family, cache, received, ceiling, sharpness, anchor, capacity)
-    if policy == 5:
+    if policy == ARRIVAL_ORDER:
         return listed_order(family, cache, received, ceiling, sharpness, anchor, capacity)
-    if policy == 6 or policy == 8:
+    if policy in (EQUAL_BYTES, EQUAL):
         return equal(family, cache, received, ceiling, sharpness, anchor, capacity)
-    if policy == 9:
+    if policy == EQUAL_REDISTRIBUTED:
         return equal_redistributed(family, cache, received, ceiling, sharpness, anchor, capacity)
-    if policy == 11:
+    if policy == PROPORTIONAL_FAIR:
         return proportional_fair(family, cache, received, ceiling, sharpness, anchor, capacity)
     return np.zeros(len(cache))
 

@@ -146,6 +146,7 @@ def filled(family: int, users: Envelopes, member: Ints, budget: float) -> tuple[
         users.anchor[curved],
         left,
     )
-    if marginal >= 0 and (spare > 0 or len(curved) == 0):
-        price = math.exp(users.steepness[marginal])
+    if marginal >= 0:
+        asked = math.exp(users.steepness[marginal])
+        price = asked if spare > 0 or len(curved) == 0 else max(price, asked)
     return y[member], price
