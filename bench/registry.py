@@ -123,6 +123,7 @@ _ALL = (
     Method("winner-take-all", "handover", "baseline", "none", f"{_SIMULATE}:winner_takes_all", "Winner takes all"),
     Method("proportional-fair", "handover", "baseline", "none", f"{_SIMULATE}:share_proportionally_fair", "Proportional fair"),
     Method("receding-horizon", "handover", "heuristic", "none", "formulations.handover.horizon.receding_horizon:solve_receding_horizon", "Receding horizon"),
+    Method("clairvoyant-lifted", "handover", "baseline", "none", "formulations.handover.horizon.lifted:solve_lifted", "Foresight, anchors in the first slot"),
     Method("clairvoyant-tangent", "handover", "bound", "upper bound and a schedule", "formulations.handover.horizon.tangent:solve_tangent", "Clairvoyant bound (tangent)"),
     Method("greedy", "mmkp", "heuristic", "none", "formulations.mmkp.heuristics.greedy:solve_greedy", "Greedy"),
     Method("milp", "mmkp", "exact", "optimal", "formulations.mmkp.exact.milp:solve_milp", "MILP"),

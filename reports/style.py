@@ -86,6 +86,7 @@ METHOD_STYLES: dict[str, MethodStyle] = {
     "water-filling-bisection": MethodStyle(RED, "X", ":"),
     "convex": MethodStyle(PURPLE, "d", "--"),
     "slot-exact": MethodStyle(BLACK, "D", "-."),
+    "clairvoyant-lifted": MethodStyle(GREEN, "p", "-."),
     "receding-horizon": MethodStyle(RED, "*", "-"),
     "clairvoyant-tangent": MethodStyle(BLACK, "D", "-."),
     "greedy": MethodStyle(ORANGE, "^", "--"),

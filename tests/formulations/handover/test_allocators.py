@@ -169,7 +169,7 @@ def cpu_seconds(function: Callable[[], Any], rounds: int) -> float:
 
 
 def test_time_is_a_few_demands_and_grows_linearly() -> None:
-    """Water-filling takes the time of at most 12 demands as printed from 10³ to 10⁵ users, and grows linearly.
+    """Water-filling takes the time of at most 12 demands as printed, 10³ … 10⁵ users, and grows linearly.
 
     Where the machine is disturbed, a quiet round of three decides.
     """
