@@ -47,7 +47,7 @@ def curve_values(records: Iterable[Record], experiment: str, curve: Curve, what:
         )  # fmt: skip
         at = settings_of(r).get(chosen.axis)
         if same and at is not None and r.size and r.feasible and r.status in SOLVED:
-            total = r.extra["checked"]["starved"] if what == "starved" else r.checked_objective
+            total = r.extra["checked"]["starved"] if what == "starved" else r.checked_objective or 0.0
             values[at][r.seed] = 100.0 * total / r.size
     return dict(sorted(values.items()))
 
@@ -158,8 +158,8 @@ def _crossing(points: Sequence[float], difference: NDArray[np.float64]) -> float
 
 def _crossover_ms(records: Sequence[Record], experiment: str) -> Measurement:
     m = crossover(records, experiment)
-    scaled = (1000.0 * v for v in (m.value, m.low, m.high))
-    return Measurement(*scaled, m.n, m.expected, m.evidence, m.detail)
+    value, low, high = (1000.0 * v for v in (m.value, m.low, m.high))
+    return Measurement(value, low, high, m.n, m.expected, m.evidence, m.detail)
 
 
 def latency_mean(records: Iterable[Record], tokens: int) -> Measurement:

@@ -98,7 +98,7 @@ def test_first_slots_are_those_of_exact_division() -> None:
 
 
 def test_window_readings_are_nested() -> None:
-    """Whole slots lie inside T_max from the arrival, started ones begin inside it, and there is at most one more."""
+    """Whole slots lie inside T_max from the arrival, started ones begin inside it; both are all there are."""
     for slot_s, window_s in ((0.1, 0.5), (0.08, 0.5), (0.03, 0.2), (0.07, 1.0)):
         fixed = {"slot_s": slot_s, "window_s": window_s, "horizon_s": 20.0}
         whole, started, usual = (

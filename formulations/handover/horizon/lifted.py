@@ -73,7 +73,8 @@ def solve_lifted(instance: HandoverTrace, *, limits: Limits, seed: int = 0, **op
 def _joined(user: Ints, slot: Ints, bits: Floats) -> tuple[Ints, Ints, Floats]:
     """Return the transmissions with those of one user in one slot added up."""
     pairs, place = np.unique(np.stack((slot, user)), axis=1, return_inverse=True)
-    return pairs[1], pairs[0], np.bincount(place.reshape(-1), weights=bits, minlength=pairs.shape[1])
+    total = np.bincount(place.reshape(-1), weights=bits, minlength=pairs.shape[1]).astype(np.float64)
+    return pairs[1], pairs[0], total
 
 
 def _lifts(instance: HandoverTrace, first: Ints) -> Floats:

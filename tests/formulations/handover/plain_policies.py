@@ -1,4 +1,4 @@
-"""The policies and the simulator once more, in plain Python: slow, readable, sharing nothing with the kernels."""
+"""The policies and the simulator once more, in plain Python, sharing nothing with the kernels."""
 
 from __future__ import annotations
 

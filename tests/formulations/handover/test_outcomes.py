@@ -92,7 +92,7 @@ def test_hybrid_link_serves_in_the_order_of_arrival() -> None:
 
 
 def test_foresight_with_lifted_users_lies_between_policy_and_bound() -> None:
-    """With all arrivals known and anchors in the first slot, the value is between water-filling and the bound."""
+    """With foresight and anchors in the first slot, the value is between water-filling and the bound."""
     for seed in range(4):
         trace = generate("importance", seed=seed, settings={"rate_per_s": 8.0, "horizon_s": 15.0})
         assert isinstance(trace, HandoverTrace)
