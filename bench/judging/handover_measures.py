@@ -156,8 +156,12 @@ def _crossing(points: Sequence[float], difference: NDArray[np.float64]) -> float
     return None
 
 
-def _crossover_ms(records: Sequence[Record], experiment: str) -> Measurement:
-    m = crossover(records, experiment)
+def _crossover_ms(
+    records: Sequence[Record], experiment: str, family: str = "importance", deadline_s: float | None = None
+) -> Measurement:
+    """Return ``crossover`` in ms; with ``deadline_s`` of the runs whose last slot is cut there."""
+    options = () if deadline_s is None else (("deadline_s", deadline_s),)
+    m = crossover(records, experiment, family, options)
     value, low, high = (1000.0 * v for v in (m.value, m.low, m.high))
     return Measurement(value, low, high, m.n, m.expected, m.evidence, m.detail)
 
