@@ -34,9 +34,9 @@ WATER = Version("water-filling", "", "water-filling", "Water-filling")
 LIFTED = Version("clairvoyant-lifted", "", "clairvoyant-lifted", "Foresight, anchors in the first slot")
 VERSIONS = (
     WATER,
-    Version("receding-horizon", "none", "receding-horizon", "Receding horizon, those present"),
-    Version("receding-horizon", "learned", "no-admission", "Receding horizon, learned rate"),
-    Version("receding-horizon", "mean", "winner-take-all", "Receding horizon, mean rate"),
+    Version("receding-horizon", "none", "receding-horizon", "Those present"),
+    Version("receding-horizon", "learned", "no-admission", "Learned rate"),
+    Version("receding-horizon", "mean", "winner-take-all", "Mean rate"),
 )
 # The gap in two: what (3)'s anchors in the first slot cost with foresight, and what foresight is worth then.
 LOSSES: dict[str, tuple[Version | str, Version]] = {

@@ -31,6 +31,7 @@ Floats = NDArray[np.float64]
 
 CLOSED = 2e-15  # relative width at which a bracket cannot shrink further in double
 MOST_EVALUATIONS = 400
+NOISE = 5e-17  # of a budget and the root of the users' number: what a sum's rounding hides
 SAMPLE = 250  # users that give a first guess
 ROUGH = 1e-3  # relative width of its bracket
 
@@ -71,7 +72,7 @@ def narrow(
 
     The bracket's relative width is at most ``closed``, or as small as rounding allows.
     """
-    width, evaluations, since = high - low, 0, 0
+    width, step, evaluations, since = high - low, high - low, 0, 0
     while high - low > closed * high and evaluations < MOST_EVALUATIONS:
         bits, slope = demand(family, cache, floor, sharpness, anchor, steepness, v)
         evaluations += 1
@@ -79,11 +80,14 @@ def narrow(
             low = v
         if bits >= budget:
             high = v
-        since += 1
-        stalled = since >= 4 and high - low > 0.25 * width
-        if since >= 4:
-            width, since = high - low, 0
+        if abs(bits - budget) <= NOISE * math.sqrt(len(cache)) * budget:
+            break
         newton = v + (budget - bits) / slope if slope > 0 else low - 1.0
+        since += 1
+        # Newton's steps from one side leave the bracket's other end where it was; that is no stall.
+        stalled = since >= 4 and high - low > 0.25 * width and abs(newton - v) > 0.25 * step
+        if since >= 4:
+            width, step, since = high - low, abs(newton - v), 0
         new = next_level(v, newton, low, high, stalled)
         if not low < new < high:
             break
