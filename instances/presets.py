@@ -17,6 +17,7 @@ __all__ = [
     "BALANCE_PRESETS",
     "HANDOVER_PRESETS",
     "TENTHS",
+    "WINDOWS",
     "BalancePreset",
     "ContextClass",
     "HandoverPreset",
@@ -99,6 +100,14 @@ class ContextClass:
     anchor: float  # τ
 
 
+WINDOWS = (
+    "slots",  # ⌊T_max/Δt⌋ slots from the first one after the arrival
+    "whole-slots",  # the slots that lie inside T_max from the arrival
+    "started-slots",  # the slots that start inside T_max from the arrival
+    "none",  # no deadline
+)
+
+
 @dataclass(frozen=True)
 class HandoverPreset:
     """A horizon of Poisson handovers (paper, Section VI-A)."""
@@ -108,12 +117,13 @@ class HandoverPreset:
     rate_per_s: float = 4.0  # ρ
     bandwidth_bps: float = 20e9  # B
     slot_s: float = 0.1  # Δt
-    window_s: float = 0.5  # T_max; a window has ⌊T_max/Δt⌋ slots
+    window_s: float = 0.5  # T_max
+    window: str = "slots"  # which slots T_max gives a user: one of WINDOWS
     horizon_s: float = 100.0
     bits_per_token: float = 2 * 36 * 8 * 128 * 16  # eq. (1), Qwen3-8B: 2 n_L n_H d_h q
 
 
-HANDOVER_PRESETS: dict[str, HandoverPreset] = {
+_ORDERINGS: dict[str, HandoverPreset] = {
     "importance": HandoverPreset(
         (
             ContextClass(4096, 0.9556, 48.0, 0.0750),
@@ -128,4 +138,11 @@ HANDOVER_PRESETS: dict[str, HandoverPreset] = {
             ContextClass(16384, 0.9276, 5.3201, 0.50508),
         )
     ),
+}
+
+HANDOVER_PRESETS: dict[str, HandoverPreset] = {
+    **_ORDERINGS,
+    "importance-whole-slots": replace(_ORDERINGS["importance"], window="whole-slots"),
+    "importance-started-slots": replace(_ORDERINGS["importance"], window="started-slots"),
+    "importance-no-deadline": replace(_ORDERINGS["importance"], window="none"),
 }

@@ -79,11 +79,17 @@ METHOD_STYLES: dict[str, MethodStyle] = {
     "water-filling": MethodStyle(BLUE, "o", "-"),
     "water-filling+wta": MethodStyle(SKY, "s", "-"),
     "water-filling+drop-lowest": MethodStyle(PURPLE, "v", "-"),
+    "water-filling+exact": MethodStyle(RED, "*", "-"),
     "no-admission": MethodStyle(GREY, "P", "--"),
     "equal": MethodStyle(ORANGE, "^", "--"),
     "winner-take-all": MethodStyle(GREEN, ">", "--"),
     "proportional-fair": MethodStyle(YELLOW, "<", "--"),
     "clairvoyant": MethodStyle(BLACK, "o", "-"),
+    "water-filling-bisection": MethodStyle(RED, "X", ":"),
+    "convex": MethodStyle(PURPLE, "d", "--"),
+    "slot-exact": MethodStyle(BLACK, "D", "-."),
+    "clairvoyant-lifted": MethodStyle(GREEN, "p", "-."),
+    "receding-horizon": MethodStyle(RED, "*", "-"),
     "clairvoyant-tangent": MethodStyle(BLACK, "D", "-."),
     "clairvoyant-tangent-highs": MethodStyle(GREY, "X", "-."),
     "clairvoyant-secant": MethodStyle(RED, "s", "--"),
@@ -154,12 +160,14 @@ def plot_intervals(
     points: Mapping[float, tuple[float, float, float]],
     shift: float = 0.0,
     rows: Mapping[float, Sequence[Record]] | None = None,
+    label: str = "",
 ) -> None:
     """Plot (middle, low, high) against x in the method's style, the whole curve moved by ``shift``.
 
-    ``rows`` are the records behind the point at each x.
+    ``rows`` are the records behind the point at each x; ``label`` stands for the method's own where a curve
+    is not a method as registered.
     """
-    style, label = style_of(method), label_of(problem, method)
+    style, label = style_of(method), label or label_of(problem, method)
     middle, low, high = np.array(list(points.values())).T
     axes.errorbar(
         np.array(list(points)) + shift,

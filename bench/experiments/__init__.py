@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bench.experiments import balance, balance_sweeps, handover, mmkp
+from bench.experiments import balance, balance_sweeps, handover, handover_sweeps, mmkp
 from bench.jobs.job import Job
 
 __all__ = ["EXPERIMENTS"]
@@ -27,6 +27,11 @@ def _sweep(name: str) -> Callable[[int | None], list[Job]]:
     return lambda seeds: balance_sweeps.sweep(name, seeds or 100)
 
 
+def _handover_sweep(name: str) -> Callable[[int | None], list[Job]]:
+    """Return the grid of one of the sweeps of the handover paper's Fig. 3 to 5."""
+    return lambda seeds: handover_sweeps.sweep(name, seeds or 100)
+
+
 EXPERIMENTS: dict[str, Callable[[int | None], list[Job]]] = {
     "bench": _bench,
     "balance-guarantee": lambda seeds: balance.guarantee(seeds or 20),
@@ -38,6 +43,10 @@ EXPERIMENTS: dict[str, Callable[[int | None], list[Job]]] = {
     "balance-real": lambda seeds: balance.real(seeds or 10),
     "handover-clairvoyant": lambda seeds: handover.clairvoyant(seeds or 30),
     "handover-bounds": lambda seeds: handover.bounds(seeds or 3),
+    **{name: _handover_sweep(name) for name in handover_sweeps.SWEEPS},
+    "handover-latency": lambda seeds: handover_sweeps.latency(seeds or 1000),
+    "handover-horizon": lambda seeds: handover_sweeps.horizon(seeds or 30),
+    "handover-allocators": lambda seeds: handover_sweeps.allocators(seeds or 5),
     "handover-real": lambda seeds: handover.real(seeds or 10),
     "mmkp": lambda seeds: mmkp.benchmark(seeds or 10),
 }

@@ -11,11 +11,12 @@ from typing import Any
 from bench.jobs.job import Record
 from bench.judging import measures
 from bench.judging.balance_measures import BALANCE_MEASURES
+from bench.judging.handover_measures import HANDOVER_MEASURES
 from bench.judging.measures import Measurement, NotTestableError
 
 __all__ = ["MEASURES", "Claim", "Judged", "judge", "judge_all", "published_claims", "verdict"]
 
-MEASURES = {**measures.MEASURES, **BALANCE_MEASURES}
+MEASURES = {**measures.MEASURES, **BALANCE_MEASURES, **HANDOVER_MEASURES}
 
 
 @dataclass(frozen=True)
