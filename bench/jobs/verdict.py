@@ -53,7 +53,10 @@ def enter_verdict(record: Record, instance: Instance, result: Result) -> None:
     if problem.verifier is not None and "prices" in result.certificate:
         verified = resolve(problem.verifier)(instance, result.certificate["prices"])
         record.extra["verified_bound"] = verified
-        if result.bound_kind == BoundKind.PRICES and (result.bound or 0.0) < verified - tolerance:
+        if (
+            result.bound_kind in (BoundKind.PRICES, BoundKind.LP)
+            and (result.bound or 0.0) < verified - tolerance
+        ):
             lies.append(f"bound {result.bound!r} is below the {verified!r} that its prices prove")
     if record.bound is not None and record.checked_objective is not None:
         record.gap = _finite((record.bound - record.checked_objective) / max(record.bound, 1e-300))

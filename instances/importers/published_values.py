@@ -1,4 +1,4 @@
-"""Published values of MMKP instances, and what each claims to be: optimal, best known, reported or a bound."""
+"""Published values of MMKP instances, and what they claim to be: optimal, best known, reported, bounds."""
 
 from __future__ import annotations
 
