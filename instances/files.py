@@ -5,6 +5,7 @@ Every format is JSON but for MMKP instances, which use the public text formats.
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import os
@@ -21,7 +22,7 @@ from instances.balance import BalanceInstance, BalanceUsers, LanguageModel, Serv
 from instances.decisions import Allocation, Assignment, Choice, Decision, Schedule
 from instances.errors import InputError, shown
 from instances.handover import HandoverTrace, HandoverUsers, SlotInstance, SlotUsers
-from instances.importers import khan, text
+from instances.importers import mmkp_text, text
 from instances.mmkp import MmkpInstance
 from instances.origin import Origin
 from instances.strict_json import parse
@@ -42,8 +43,10 @@ __all__ = [
 Instance = BalanceInstance | SlotInstance | HandoverTrace | MmkpInstance
 
 
-def load(path: str | Path) -> Instance | Decision:
+def load(path: str | Path, *, item: int | None = None) -> Instance | Decision:
     """Read an instance or a decision from a file, plain or .gz, told apart by its content.
+
+    ``item`` chooses a problem of an MMKP file that holds several, counted from 1.
 
     Raises
     ------
@@ -51,19 +54,21 @@ def load(path: str | Path) -> Instance | Decision:
         With one line, ``file: field: what was found, what was expected``.
     """
     source = text.read(path)
-    if khan.is_khan(source.text):
-        return khan.read_khan(path)
+    if mmkp_text.format_of(source.text) is not None:
+        return mmkp_text.instance_of(source, item)
+    if item is not None:
+        raise source.error(None, "item", item, "none, the file holds no MMKP problems")
     try:
         if source.text.lstrip()[:1] in ("{", "["):
             return from_document(parse(source.text, finite=False))
-        raise InputError("format: found neither JSON nor a Khan MMKP file, expected a certigap file")
+        raise InputError("format: found neither JSON nor an MMKP text file, expected a certigap file")
     except InputError as error:
         raise error.within(source.path) from None
 
 
-def load_instance(path: str | Path) -> Instance:
-    """Read an instance; a decision's file is refused."""
-    return _expect(path, load(path), Instance, "an instance")  # type: ignore[no-any-return]
+def load_instance(path: str | Path, *, item: int | None = None) -> Instance:
+    """Read an instance, as ``load`` does; a decision's file is refused."""
+    return _expect(path, load(path, item=item), Instance, "an instance")  # type: ignore[no-any-return]
 
 
 def load_decision(path: str | Path) -> Decision:
@@ -72,13 +77,15 @@ def load_decision(path: str | Path) -> Decision:
 
 
 def save(item: Instance | Decision, path: str | Path) -> None:
-    """Write ``item`` to ``path`` through a temporary file beside it, so that a crash leaves no half file."""
-    target = Path(path)
-    write_whole(target, khan.write_khan(item) if isinstance(item, MmkpInstance) else dumps(item))
+    """Write ``item`` to ``path`` through a temporary file beside it, so that a crash leaves no half file.
+
+    A path that ends in .gz is compressed.
+    """
+    write_whole(Path(path), mmkp_text.write_mmkp([item]) if isinstance(item, MmkpInstance) else dumps(item))
 
 
 def write_whole(target: Path, content: str) -> None:
-    """Write a text file completely or not at all.
+    """Write a text file completely or not at all, compressed (the same bytes each time) if it ends in .gz.
 
     Raises
     ------
@@ -87,11 +94,12 @@ def write_whole(target: Path, content: str) -> None:
     """
     temporary = None
     try:
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", newline="\n", dir=target.parent, prefix=".certigap-", delete=False
-        ) as file:
+        stored = content.encode("utf-8")
+        if target.suffix == ".gz":
+            stored = gzip.compress(stored, mtime=0)
+        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=".certigap-", delete=False) as file:
             temporary = file.name
-            file.write(content)
+            file.write(stored)
         os.chmod(temporary, 0o644)
         os.replace(temporary, target)
     except OSError as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -304,11 +305,13 @@ def _slot_family(preset_name: str) -> Make:
     return make
 
 
-def _mmkp_family(correlation: str) -> Make:
+def _mmkp_family(correlation: str, irregular: bool = False) -> Make:
     def make(size: int | None, seed: int, settings: Mapping[str, float]) -> MmkpInstance:
-        groups, items, resources = 10 if size is None else size, 5, 5
+        groups, resources = 10 if size is None else size, 5
         rng = _rng(seed)
-        weights = rng.integers(0, 51, (groups * items, resources)).astype(np.float64)
+        sizes = rng.integers(1, 10, groups) if irregular else np.full(groups, 5)
+        start = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+        weights = rng.integers(0, 51, (int(start[-1]), resources)).astype(np.float64)
         total = weights.sum(axis=1)
         noise = rng.integers(0, 51, len(total))
         values = {
@@ -317,9 +320,9 @@ def _mmkp_family(correlation: str) -> Make:
             "strongly": total + 25.0,
             "inversely": 50.0 * resources - total + noise,
         }[correlation]
-        by_group = weights.reshape(groups, items, resources)
-        start = np.arange(groups + 1, dtype=np.int64) * items
-        return MmkpInstance("mmkp", np.ceil(by_group.mean(axis=1).sum(axis=0)), start, values, weights)
+        means = [weights[first:end].mean(axis=0) for first, end in pairwise(start.tolist())]
+        capacities = np.ceil(np.array(means).reshape(groups, resources).sum(axis=0))
+        return MmkpInstance("mmkp", capacities, start, values, weights)
 
     return make
 
@@ -355,6 +358,9 @@ def _all_families() -> dict[str, Family]:
             else ("values uncorrelated with weights")
         )
         families.append(Family(f"mmkp-{correlation}", "mmkp", text, _mmkp_family(correlation)))
+        text += ", groups of 1 to 9 items"
+        make = _mmkp_family(correlation, irregular=True)
+        families.append(Family(f"mmkp-irregular-{correlation}", "mmkp", text, make))
     return {family.name: family for family in families}
 
 

@@ -28,7 +28,7 @@ _TINY: dict[str, tuple[str, int]] = {
     "balance": ("unit-random", 3),
     "slot": ("slot-importance", 3),
     "handover": ("importance", 3),
-    "mmkp": ("mmkp-uncorrelated", 2),
+    "mmkp": ("mmkp-uncorrelated", 8),
 }
 
 

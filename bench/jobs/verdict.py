@@ -54,7 +54,7 @@ def enter_verdict(record: Record, instance: Instance, result: Result) -> None:
         groups = {key: result.certificate[key] for key in ("groups",) if key in result.certificate}
         verified = resolve(problem.verifier)(instance, result.certificate["prices"], **groups)
         record.extra["verified_bound"] = verified
-        proved = result.bound_kind == BoundKind.PRICES or bool(groups)
+        proved = result.bound_kind in (BoundKind.PRICES, BoundKind.LP) or bool(groups)
         if proved and (result.bound or 0.0) < verified - tolerance:
             lies.append(f"bound {result.bound!r} is below the {verified!r} that its prices prove")
     if record.bound is not None and record.checked_objective is not None:

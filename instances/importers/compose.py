@@ -16,6 +16,7 @@ from instances.generate import MAX_SIZE, radio_times, rounded
 from instances.handover import HandoverTrace, HandoverUsers
 from instances.importers.azure import read_azure
 from instances.importers.khan import read_khan
+from instances.importers.mmkp_text import read_mmkp
 from instances.importers.mooncake import read_mooncake
 from instances.importers.own_csv import read_balance_csv, read_handover_csv
 from instances.importers.requests import RequestTrace, sample_requests
@@ -38,6 +39,7 @@ __all__ = [
     "balance_from_mooncake",
     "handover_from_csv",
     "handover_from_ucc5g",
+    "mmkp_from_file",
     "mmkp_from_khan",
 ]
 
@@ -225,3 +227,8 @@ def _preset(known: dict[str, Any], name: str, field: str = "preset") -> Any:
 def mmkp_from_khan(path: Path, *, seed: int = 0) -> MmkpInstance:
     """Return the MMKP in a file of Khan's format; there is nothing to draw."""
     return read_khan(path)
+
+
+def mmkp_from_file(path: Path, *, seed: int = 0, item: int | None = None) -> MmkpInstance:
+    """Return an MMKP in a file of any public format, problem ``item`` where it holds several."""
+    return read_mmkp(path, item=item)

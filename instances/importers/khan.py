@@ -8,19 +8,25 @@ from fractions import Fraction
 from os import PathLike
 
 import numpy as np
-from numpy.typing import NDArray
 
 from instances.decisions import Choice
 from instances.errors import InputError
 from instances.importers.text import TextFile, decimal, read, safe_name
+from instances.importers.tokens import Tokens, first_tokens, row_text
 from instances.mmkp import MmkpInstance
 from instances.origin import Origin
 
-__all__ = ["KhanSolution", "KhanSolutions", "is_khan", "read_khan", "read_khan_solutions", "write_khan"]
+__all__ = [
+    "KhanSolution",
+    "KhanSolutions",
+    "instance_of",
+    "is_khan",
+    "read_khan",
+    "read_khan_solutions",
+    "write_khan",
+]
 
 TOLERANCE = Fraction(1, 10**6)
-MAX_COUNT = 10**7
-MAX_NUMBER = 1e15
 _COUNT = re.compile(r"[0-9]{1,8}")
 _SOLUTION = re.compile(r"[ \t]*Solutions[ \t]+by[ \t]+(\S.*?)[ \t]*")
 _BOUND = re.compile(r"[ \t]*Upper[ \t]+bound[ \t]*")
@@ -45,8 +51,7 @@ class KhanSolutions:
 
 def is_khan(text: str) -> bool:
     """Tell whether the first line that is not blank holds three integers, n l m."""
-    first = text.lstrip().split("\n", 1)[0].split()
-    return len(first) == 3 and all(_COUNT.fullmatch(token) for token in first)
+    return len(first_tokens(text)) == 3
 
 
 def read_khan(path: str | PathLike[str]) -> MmkpInstance:
@@ -60,12 +65,12 @@ def read_khan(path: str | PathLike[str]) -> MmkpInstance:
     InputError
         ``file:line: field: what was found, what was expected``.
     """
-    return _read(path)[0]
+    return instance_of(read(path))
 
 
 def read_khan_solutions(path: str | PathLike[str]) -> KhanSolutions:
     """Return the solutions and the upper bound at the end of a Khan file; raises as ``read_khan`` does."""
-    return _read(path)[1]
+    return _parsed(read(path))[1]
 
 
 def write_khan(instance: MmkpInstance) -> str:
@@ -79,96 +84,52 @@ def write_khan(instance: MmkpInstance) -> str:
     sizes = sorted(set(np.diff(instance.group_start).tolist()))
     if len(sizes) != 1 or instance.n_resources == 0:
         raise InputError(f"group_start: found groups of {sizes} items, expected one size of at least 1")
-    lines = [f"{instance.n_groups} {sizes[0]} {instance.n_resources}", _row(instance.capacities)]
+    lines = [f"{instance.n_groups} {sizes[0]} {instance.n_resources}", row_text(instance.capacities)]
     table = np.column_stack((instance.values, instance.weights))
     for group, start in enumerate(instance.group_start[:-1].tolist(), start=1):
         lines.append(str(group))
-        lines.extend(_row(item) for item in table[start : start + sizes[0]])
+        lines.extend(row_text(item) for item in table[start : start + sizes[0]])
     return "\n".join(lines) + "\n"
 
 
-def _row(numbers: NDArray[np.float64]) -> str:
-    return " ".join(str(int(x)) if x.is_integer() and x < MAX_NUMBER else repr(x) for x in numbers.tolist())
+def instance_of(file: TextFile) -> MmkpInstance:
+    """Return the instance in a file that was read already; raises as ``read_khan`` does."""
+    return _parsed(file)[0]
 
 
-def _read(path: str | PathLike[str]) -> tuple[MmkpInstance, KhanSolutions]:
-    file = read(path)
+def _parsed(file: TextFile) -> tuple[MmkpInstance, KhanSolutions]:
     lines = file.lines
     end = next((i for i, line in enumerate(lines) if line.strip()[:1].isalpha()), len(lines))
-    instance = _instance(file, _Tokens(file, lines, end), safe_name(path, "khan"))
+    instance = _instance(file, Tokens(file, end))
     return instance, _solutions(file, instance, end)
 
 
-class _Tokens:
-    """The blank-separated tokens of the data, the first ``end`` lines; an error finds its line."""
-
-    def __init__(self, file: TextFile, lines: list[str], end: int) -> None:
-        self.file = file
-        self.lines = lines
-        self.end = end
-        self.tokens = " ".join(lines[:end]).split()
-        self.next = 0
-
-    def error(self, position: int, field: str, expected: str) -> InputError:
-        last = 0
-        for i, line in enumerate(self.lines[: self.end], start=1):
-            last += len(line.split())
-            if last > position:
-                return self.file.error(i, field, self.tokens[position], expected)
-        found = self.lines[self.end].strip() if self.end < len(self.lines) else "the end of the file"
-        return self.file.error(min(self.end + 1, len(self.lines)), field, found, expected)
-
-    def count(self, field: str) -> int:
-        token = self.tokens[self.next] if self.next < len(self.tokens) else ""
-        if not _COUNT.fullmatch(token) or not 1 <= int(token) <= MAX_COUNT:
-            raise self.error(self.next, field, f"an integer from 1 to {MAX_COUNT}")
-        self.next += 1
-        return int(token)
-
-    def group_number(self, group: int, expected: str) -> None:
-        token = self.tokens[self.next] if self.next < len(self.tokens) else ""
-        if not _COUNT.fullmatch(token) or int(token) != group:
-            raise self.error(self.next, "group", expected)
-        self.next += 1
-
-    def number(self, field: str) -> float:
-        value = decimal(self.tokens[self.next]) if self.next < len(self.tokens) else None
-        if value is None or not 0 <= value <= MAX_NUMBER:
-            raise self.error(self.next, field, f"a number from 0 to {MAX_NUMBER:g}")
-        self.next += 1
-        return value
-
-
-def _instance(file: TextFile, tokens: _Tokens, name: str) -> MmkpInstance:
+def _instance(file: TextFile, tokens: Tokens) -> MmkpInstance:
     n, items, m = _sizes(file, tokens)
     capacities = [tokens.number(f"capacity {k}") for k in range(1, m + 1)]
     table = np.empty((n * items, 1 + m))
     for group in range(1, n + 1):
-        tokens.group_number(group, f"the group number {group}; a group has {items} items of {1 + m} numbers")
-        for i in range(items):
-            place = f"group {group}, item {i + 1}, "
-            row = table[(group - 1) * items + i]
-            row[0] = tokens.number(place + "value")
-            row[1:] = [tokens.number(f"{place}weight {k}") for k in range(1, m + 1)]
-    if tokens.next < len(tokens.tokens):
-        raise tokens.error(tokens.next, "end", f"nothing after the {n} groups but solutions")
+        expected = f"the group number {group}; a group has {items} items of {1 + m} numbers"
+        tokens.exactly(group, "group", expected)
+        tokens.items(table[(group - 1) * items : group * items], f"group {group}")
+    if not tokens.done:
+        raise tokens.error("end", f"nothing after the {n} groups but solutions")
     start = np.arange(n + 1) * items
     origin = Origin(source=f"khan {file.file_name}", sha256=file.sha256)
+    name = safe_name(file.path, "khan")
     try:
         return MmkpInstance(name, np.array(capacities), start, table[:, 0], table[:, 1:], origin)
     except InputError as error:
         raise error.within(file.path) from None
 
 
-def _sizes(file: TextFile, tokens: _Tokens) -> tuple[int, int, int]:
-    first = next(i for i, line in enumerate(file.lines) if line.strip())
-    text = file.lines[first].strip()
+def _sizes(file: TextFile, tokens: Tokens) -> tuple[int, int, int]:
     if not is_khan(file.text):
+        first = next(i for i, line in enumerate(file.lines) if line.strip())
+        text = file.lines[first].strip()
         raise file.error(first + 1, "n l m", text, "three integers: groups, items a group, resources")
     n, items, m = tokens.count("n"), tokens.count("l"), tokens.count("m")
-    needed = 3 + m + n * (1 + items * (1 + m))
-    if needed > max(len(file.text), 10**6):  # a hostile header must not reserve memory
-        raise file.error(first + 1, "n l m", text, "sizes that the file's numbers fill")
+    tokens.sizes_fit("n l m", 0, 3 + m + n * (1 + items * (1 + m)))
     return n, items, m
 
 

@@ -284,9 +284,33 @@ def test_crash_while_writing(
     assert {p: p.read_text() for p in tmp_path.iterdir()} == {path: "old"}
 
 
-def test_mmkp_that_has_no_text_format(tmp_path: Path) -> None:
-    """Groups of different sizes cannot be written in Khan's format, and no file appears."""
+def test_uneven_mmkp_is_written_in_the_irregular_format(tmp_path: Path) -> None:
+    """Groups of different sizes, which Khan's format has no words for, come back bit for bit, .gz too."""
     uneven = replace(small_mmkp(), group_start=np.array([0, 1, 4]))
-    with pytest.raises(InputError, match=r"^group_start: found groups of \[1, 3\] items, expected one size"):
-        save(uneven, tmp_path / "uneven.txt")
+    for name in ("uneven.txt", "uneven.gz"):
+        save(uneven, tmp_path / name)
+        again = load_instance(tmp_path / name)
+        assert_same(replace(again, name="small", origin=None), uneven)
+
+
+def test_mmkp_that_has_no_text_format(tmp_path: Path) -> None:
+    """Without groups there is nothing to write, and no file appears."""
+    empty = MmkpInstance("empty", np.ones(1), np.array([0]), np.array([]), np.empty((0, 1)))
+    with pytest.raises(InputError, match=r"^mmkp: found 0 groups and 1 resources, expected at least one"):
+        save(empty, tmp_path / "empty.txt")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_compressed_bytes_are_the_same_each_time(tmp_path: Path) -> None:
+    """A .gz is told by its name and holds no time of writing."""
+    for name in ("one.gz", "two.gz"):
+        save(small_mmkp(), tmp_path / name)
+    assert (tmp_path / "one.gz").read_bytes() == (tmp_path / "two.gz").read_bytes()
+    assert (tmp_path / "one.gz").read_bytes()[:2] == b"\x1f\x8b"
+
+
+def test_item_of_a_file_without_problems(tmp_path: Path) -> None:
+    """An item is refused where the file is no MMKP."""
+    path = write(tmp_path, "{}")
+    with pytest.raises(InputError, match=r"item: found 2, expected none, the file holds no MMKP problems"):
+        load(path, item=2)

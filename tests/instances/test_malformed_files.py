@@ -275,9 +275,9 @@ def test_wrong_name(name: str, value: object, tmp_path: Path) -> None:
         ('{"format": "certigap/slot",\n"version": 1', "line 2: found malformed JSON"),
         ('{"a": 1, "a": 2}', "a: found twice, expected once"),
         ('{"format": NaN}', "format: found nan, expected one of certigap/balance"),
-        ("1 2 3 4", "format: found neither JSON nor a Khan MMKP file, expected a certigap file"),
-        ("name,age\n1,2\n", "format: found neither JSON nor a Khan MMKP file, expected a certigap file"),
-        ('"text"', "format: found neither JSON nor a Khan MMKP file, expected a certigap file"),
+        ("1 2 3 4 5", "format: found neither JSON nor an MMKP text file, expected a certigap file"),
+        ("name,age\n1,2\n", "format: found neither JSON nor an MMKP text file, expected a certigap file"),
+        ('"text"', "format: found neither JSON nor an MMKP text file, expected a certigap file"),
     ],
     ids=["list", "empty", "listed", "deep", "cut", "twice", "nan", "numbers", "table", "string"],
 )
@@ -294,7 +294,7 @@ def test_no_document(document: Any, message: str, tmp_path: Path) -> None:
         ("overflow.json", "bits[0]: found inf, expected a finite number"),
         ("truncated.json", "line 3: found malformed JSON"),
         ("lfs_pointer.json", "found a Git LFS pointer, expected the file itself (run git lfs pull)"),
-        ("model.mps", "format: found neither JSON nor a Khan MMKP file, expected a certigap file"),
+        ("model.mps", "format: found neither JSON nor an MMKP text file, expected a certigap file"),
     ],
 )
 def test_bad_files(name: str, message: str) -> None:

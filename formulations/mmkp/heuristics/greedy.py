@@ -17,7 +17,7 @@ from formulations.result import Limits, Result, Status, Stopped
 from instances.decisions import Choice
 from instances.mmkp import MmkpInstance
 
-__all__ = ["solve_greedy"]
+__all__ = ["first_point", "solve_greedy"]
 
 
 def solve_greedy(instance: MmkpInstance, *, limits: Limits, seed: int = 0) -> Result:
@@ -50,6 +50,12 @@ def solve_greedy(instance: MmkpInstance, *, limits: Limits, seed: int = 0) -> Re
     objective = problem.value(sum(int(v) for v in problem.values[chosen]))
     choice = Choice(chosen - problem.group_start[:-1])
     return Result(Status.FEASIBLE, search.stopped, choice, objective, counters=counters, phases=phases)
+
+
+def first_point(problem: IntegerMmkp) -> NDArray[np.int64] | None:
+    """Return the feasible choice that steps 1 and 2 of the greedy heuristic reach, items (n,), or None."""
+    search = _Search(problem, Limits(), time.perf_counter())
+    return search.chosen if search.repair() else None
 
 
 class _Search:

@@ -1,0 +1,196 @@
+"""Lagrangian core beam search: prices say which groups are open, beams decide those, rounds vary them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.mmkp.core.beam import beam
+from formulations.mmkp.core.fixing import Root, root_of, surviving_groups
+from formulations.mmkp.core.subproblem import core_of, fits_integers
+from formulations.mmkp.heuristics.greedy import first_point
+from formulations.mmkp.integers import IntegerMmkp, in_integers
+from formulations.result import BoundKind, Limits, Result, Status, Stopped
+from instances.decisions import Choice
+from instances.errors import InputError, integer
+from instances.mmkp import MmkpInstance
+
+__all__ = ["Search", "solve_core_beam"]
+
+Ints = NDArray[np.int64]
+SIZES = (30, 45, 60, 90)  # groups in a core
+ROUNDS = 30  # where no limit says when to stop
+FORCED = 2  # groups always in the core, for each resource
+DRAW = 3.0  # how much the draw prefers groups with a close second item
+
+
+def solve_core_beam(
+    instance: MmkpInstance, *, limits: Limits, seed: int = 0, width: int = 1000, rounds: int | None = None
+) -> Result:
+    """Search for good choices in cores of the problem, without any solver.
+
+    1. Near-optimal prices λ of the Lagrangian dual give a bound, each item's loss against the best of its
+       group, and a rounded choice of the items without loss. Exchanges make it feasible.
+    2. A round draws a core: the groups whose second item loses least, and others, the likelier the less
+       their second loses. The rest stays at the rounded choice, or at the best one known. A beam search
+       (``core.beam``) looks for a better choice of the core among the items that reduced costs leave.
+    3. Rounds end with the time, with ``limits.steps`` or ``rounds`` (30 if nothing is said), or when the
+       bound shows that nothing better exists.
+
+    Guarantee: none for the value; the bound holds. One round costs O(groups · width · items · prices · m).
+
+    Raises
+    ------
+    InputError
+        When ``width`` or ``rounds`` is no positive integer, or totals do not fit 64-bit integers.
+    """
+    begin = time.perf_counter()
+    width = integer("width", width, low=1, high=10**6)
+    problem = in_integers(instance)
+    if instance.n_groups == 0:
+        return Result(Status.FEASIBLE, Stopped.DONE, Choice(np.array([])), 0.0)
+    if not fits_integers(problem):
+        raise InputError("values, weights: found totals above 2**60 units, expected smaller ones")
+    built = time.perf_counter()
+    search = Search(problem, np.random.Generator(np.random.PCG64(seed)), begin)
+    stopped = search.run(limits, width, _rounds(limits, rounds))
+    phases = {"build": built - begin, "solve": time.perf_counter() - built}
+    return search.result(stopped, phases)
+
+
+def _rounds(limits: Limits, rounds: int | None) -> int | None:
+    if rounds is not None:
+        return integer("rounds", rounds, low=1, high=10**9)
+    return ROUNDS if limits.time_s is None and limits.steps is None else None
+
+
+@dataclass(eq=False)
+class Search:
+    """The best choice known, and the rounds that look for better ones."""
+
+    problem: IntegerMmkp
+    rng: np.random.Generator
+    begin: float  # clock
+    value: int = -1  # of the best choice; nothing is known below 0
+    best: Ints | None = None  # (n,) items
+    rounds: int = 0
+    incumbents: list[tuple[float, float]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        problem = self.problem
+        _, self.root = root_of(problem)
+        order = np.lexsort((self.root.loss, problem.group))
+        self.rounded: Ints = order[problem.group_start[:-1]].astype(np.int64)
+        sizes = np.diff(problem.group_start)
+        self.open = np.flatnonzero(sizes > 1)
+        self.second = self.root.loss[order[problem.group_start[:-1][self.open] + 1]].astype(np.float64)
+        self.mean = np.add.reduceat(self.root.loss.astype(np.float64), problem.group_start[:-1]) / sizes
+        self.keep(repaired(problem, self.root, self.rounded))
+        if self.best is None:
+            self.keep(first_point(problem))
+
+    def run(self, limits: Limits, width: int, rounds: int | None) -> Stopped:
+        """Run rounds until a limit; say which one it was."""
+        while True:
+            if self.root.whole <= self.value or not len(self.open):
+                return Stopped.DONE
+            if limits.time_s is not None and time.perf_counter() - self.begin >= limits.time_s:
+                return Stopped.TIME
+            if limits.steps is not None and self.rounds >= limits.steps:
+                return Stopped.NODES
+            if rounds is not None and self.rounds >= rounds:
+                return Stopped.DONE
+            if not self.round(width):
+                return Stopped.DONE
+
+    def round(self, width: int) -> bool:
+        """Search one core; return False if no item is left that a better choice could take."""
+        self.rounds += 1
+        items = surviving_groups(self.problem, self.root, self.value)
+        if any(len(group) == 0 for group in items):
+            return False
+        base = self.rounded if self.best is None or self.rounds % 2 else self.best
+        groups = self._drawn()
+        rest = np.ones(self.problem.n_groups, dtype=bool)
+        rest[groups] = False
+        fixed = base[rest]
+        left = self.problem.capacities - self.problem.weights[fixed].sum(axis=0)
+        if np.any(left < 0):
+            return True
+        core = core_of(self.problem, [items[g] for g in groups], left)
+        prices = self.root.prices * core.fraction // self.root.fraction
+        known = self.value - int(self.problem.values[fixed].sum())
+        found = beam(core, prices, known, width, self.rng)
+        if found is not None:
+            chosen = base.copy()
+            chosen[groups] = np.concatenate([items[g] for g in groups])[found]
+            self.keep(chosen)
+        return True
+
+    def _drawn(self) -> Ints:
+        """Return the groups of a core in the order in which they are decided."""
+        size = min(int(self.rng.choice(SIZES)), len(self.open))
+        if self.best is None:
+            size = len(self.open)
+        place = np.argsort(self.second, kind="stable")
+        must = place[: min(size, FORCED * self.problem.weights.shape[1])]
+        chance = np.exp(-self.second * (DRAW / max(self.second.mean(), 1.0))) + 1e-9
+        chance[must] = 0.0
+        others: Ints = np.zeros(0, dtype=np.int64)
+        if size > len(must):
+            others = self.rng.choice(len(place), size - len(must), replace=False, p=chance / chance.sum())
+        groups = self.open[np.concatenate((must, others))]
+        key = self.rng.random(len(groups))
+        if self.rounds % 3 == 0:
+            key = -self.mean[groups] * np.exp(0.3 * self.rng.standard_normal(len(groups)))
+        return groups[np.argsort(key)]
+
+    def keep(self, chosen: Ints | None) -> None:
+        """Keep a choice if it fits, in integers, and is worth more than the best known."""
+        if chosen is None or np.any(self.problem.weights[chosen].sum(axis=0) > self.problem.capacities):
+            return
+        value = int(self.problem.values[chosen].sum())
+        if value > self.value:
+            self.value, self.best = value, chosen
+            self.incumbents.append((time.perf_counter() - self.begin, self.problem.value(value)))
+
+    def result(self, stopped: Stopped, phases: dict[str, float]) -> Result:
+        """Return the claim."""
+        found = self.best is not None
+        bound = max(self.root.whole, self.value)
+        return Result(
+            Status.FEASIBLE if found else Status.BOUND_ONLY,
+            stopped,
+            Choice(self.best - self.problem.group_start[:-1]) if self.best is not None else None,
+            self.problem.value(self.value) if found else None,
+            max(self.problem.value(bound), 0.0),
+            BoundKind.LAGRANGIAN,
+            counters={"rounds": self.rounds},
+            phases=phases,
+            incumbents=self.incumbents,
+        )
+
+
+def repaired(problem: IntegerMmkp, root: Root, rounded: Ints) -> Ints | None:
+    """Return the rounded choice after exchanges that lower the excess at the least loss, None if stuck."""
+    chosen = rounded.copy()
+    scale = np.maximum(problem.capacities, 1).astype(np.float64)
+    used = problem.weights[chosen].sum(axis=0)
+    smallest = 1e-3 * max(float(root.loss.max()), 1.0)
+    for _ in range(5 * problem.n_groups):
+        excess = float((np.maximum(used - problem.capacities, 0) / scale).sum())
+        if excess == 0:
+            return chosen
+        now = chosen[problem.group]
+        after = np.maximum(used + problem.weights - problem.weights[now] - problem.capacities, 0) / scale
+        lowered = excess - after.sum(axis=1)
+        score = lowered / (np.maximum(root.loss - root.loss[now], 0) + smallest)
+        j = int(np.argmax(score))
+        if not lowered[j] > 1e-12:
+            return None
+        used = used + problem.weights[j] - problem.weights[now[j]]
+        chosen[problem.group[j]] = j
+    return None

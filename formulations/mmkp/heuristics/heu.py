@@ -1,0 +1,166 @@
+"""HEU (Khan, Li, Manning and Akbar, Studia Informatica Universalis 2(1), 2002)."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.mmkp.integers import IntegerMmkp, in_integers
+from formulations.result import Limits, Result, Status, Stopped
+from instances.decisions import Choice
+from instances.mmkp import MmkpInstance
+
+__all__ = ["solve_heu"]
+
+
+def solve_heu(instance: MmkpInstance, *, limits: Limits, seed: int = 0) -> Result:
+    """Exchange items by what they save of the aggregate resource, with upgrades that downgrades pay for.
+
+    An exchange of the item taken of a group by item j saves Δa = Σ_k (w_now,k − w_jk) C_k / |C| of the
+    aggregate resource, C being what is used of each resource relative to its capacity.
+
+    1. Start with the least valued item of each group. While a capacity is exceeded, take the exchange that
+       saves most among those that use less of the fullest resource and do not exceed another capacity
+       further; without one the status is ``unknown``.
+    2. While a feasible exchange raises the value, take the one that saves most, or, if none saves, the one
+       with the most value for the aggregate resource it costs.
+    3. Make the exchange that raises the value most for the aggregate resource, feasible or not, then
+       exchanges that lower the value least for what they save, until all capacities hold. If the value is
+       higher than before, go on with 2, else the choice before stands.
+
+    Ties go to the first item; nothing is random, so ``seed`` changes nothing. Guarantee: none. An exchange
+    costs O(items · m); ``limits.steps`` counts exchanges.
+    """
+    begin = time.perf_counter()
+    problem = in_integers(instance)
+    built = time.perf_counter()
+    search = _Search(problem, limits, begin)
+    feasible = search.make_feasible()
+    while feasible and search.stopped is Stopped.DONE:
+        search.upgrade()
+        if not search.exchange_upward():
+            break
+    phases = {"build": built - begin, "solve": time.perf_counter() - built}
+    counters = {"exchanges": search.steps}
+    if not feasible:
+        message = "no exchange relieves the fullest resource" if search.stopped is Stopped.DONE else ""
+        return Result(Status.UNKNOWN, search.stopped, counters=counters, phases=phases, message=message)
+    objective = problem.value(sum(int(v) for v in problem.values[search.chosen]))
+    choice = Choice(search.chosen - problem.group_start[:-1])
+    return Result(Status.FEASIBLE, search.stopped, choice, objective, counters=counters, phases=phases)
+
+
+class _Search:
+    """The current item of each group and what it uses; feasibility is compared in integers."""
+
+    def __init__(self, problem: IntegerMmkp, limits: Limits, begin: float) -> None:
+        self.problem, self.limits, self.begin = problem, limits, begin
+        self.steps, self.stopped = 0, Stopped.DONE
+        self.scale = np.maximum(problem.capacities.astype(np.float64), 1.0)
+        self.shares = problem.weights.astype(np.float64) / self.scale  # (items, m)
+        order = np.lexsort((problem.values.astype(np.float64), problem.group))
+        self.chosen = order[problem.group_start[:-1]].astype(np.int64)
+        self.used: NDArray[Any] = problem.weights[self.chosen].sum(axis=0)  # (m,)
+
+    def make_feasible(self) -> bool:
+        """Step 1; tell whether it succeeded."""
+        capacities = self.problem.capacities
+        while np.any(self.used > capacities):
+            if self._limit_reached():
+                return False
+            fullest = int(np.argmax(self.used / self.scale))
+            after = self._used_after()
+            allowed = np.all((after <= capacities) | (after <= self.used), axis=1)
+            allowed &= after[:, fullest] < self.used[fullest]
+            if not allowed.any():
+                return False
+            self._exchange(int(np.argmax(np.where(allowed, self._savings(), -np.inf))))
+        return True
+
+    def upgrade(self) -> None:
+        """Step 2."""
+        while not self._limit_reached():
+            gain = self._gains()
+            fits = np.all(self._used_after() <= self.problem.capacities, axis=1)
+            item = self._best_upgrade((gain > 0) & fits, gain)
+            if item is None:
+                return
+            self._exchange(item)
+
+    def exchange_upward(self) -> bool:
+        """Step 3; tell whether the value rose. Otherwise the choice is as it was."""
+        before, used = self.chosen.copy(), self.used
+        value = self._value()
+        gain = self._gains()
+        item = self._best_upgrade(gain > 0, gain)
+        if item is None or self._limit_reached():
+            return False
+        self._exchange(item)
+        while np.any(self.used > self.problem.capacities) and self._value() > value:
+            item = self._best_downgrade()
+            if item is None or self._limit_reached():
+                break
+            self._exchange(item)
+        if self._value() > value and not np.any(self.used > self.problem.capacities):
+            return True
+        self.chosen, self.used = before, used
+        return False
+
+    def _best_upgrade(self, allowed: NDArray[np.bool_], gain: NDArray[np.float64]) -> int | None:
+        """Return the item that saves most, or else the one with the most value for what it costs."""
+        if not allowed.any():
+            return None
+        saving = self._savings()
+        free = allowed & (saving >= 0)
+        if free.any():
+            best = np.lexsort((-gain, -np.where(free, saving, -np.inf)))
+            return int(best[0])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return int(np.argmax(np.where(allowed, gain / -saving, -np.inf)))
+
+    def _best_downgrade(self) -> int | None:
+        """Return the item that loses least value for what it saves, using no more of a full resource."""
+        after, saving = self._used_after(), self._savings()
+        allowed = (self._gains() < 0) & (saving > 0)
+        allowed &= np.all((after <= self.problem.capacities) | (after <= self.used), axis=1)
+        if not allowed.any():
+            return None
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return int(np.argmax(np.where(allowed, self._gains() / saving, -np.inf)))
+
+    def _savings(self) -> NDArray[np.float64]:
+        """Return Δa of an exchange to each item, (items,), but for the factor 1 / |C|."""
+        fullness = self.used.astype(np.float64) / self.scale
+        now = self.shares[self.chosen[self.problem.group]]
+        result: NDArray[np.float64] = (now - self.shares) @ fullness
+        return result
+
+    def _gains(self) -> NDArray[np.float64]:
+        values = self.problem.values
+        result: NDArray[np.float64] = (values - values[self.chosen[self.problem.group]]).astype(np.float64)
+        return result
+
+    def _value(self) -> int:
+        return sum(int(v) for v in self.problem.values[self.chosen])
+
+    def _used_after(self) -> NDArray[Any]:
+        """Return what is used after exchanging to each item, (items, m)."""
+        weights = self.problem.weights
+        result: NDArray[Any] = self.used + weights - weights[self.chosen[self.problem.group]]
+        return result
+
+    def _exchange(self, item: int) -> None:
+        group = self.problem.group[item]
+        self.used = self.used + self.problem.weights[item] - self.problem.weights[self.chosen[group]]
+        self.chosen[group] = item
+        self.steps += 1
+
+    def _limit_reached(self) -> bool:
+        if self.limits.steps is not None and self.steps >= self.limits.steps:
+            self.stopped = Stopped.NODES
+        elif self.limits.time_s is not None and time.perf_counter() - self.begin >= self.limits.time_s:
+            self.stopped = Stopped.TIME
+        return self.stopped is not Stopped.DONE

@@ -1,0 +1,168 @@
+"""HEU and the core beam search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from formulations.mmkp.core.branch import FOUND, VALUE, advance, new_tree
+from formulations.mmkp.core.fixing import root_of, surviving_groups
+from formulations.mmkp.core.prices import best_prices
+from formulations.mmkp.core.subproblem import core_of
+from formulations.mmkp.evaluate import evaluate_mmkp
+from formulations.mmkp.exact.lp_bound import solve_lp_bound
+from formulations.mmkp.exact.milp import solve_milp
+from formulations.mmkp.heuristics.core_beam import solve_core_beam
+from formulations.mmkp.heuristics.greedy import solve_greedy
+from formulations.mmkp.heuristics.heu import solve_heu
+from formulations.mmkp.integers import in_integers
+from formulations.result import Limits, Result, Status, Stopped
+from instances.decisions import Choice
+from instances.errors import InputError
+from instances.generate import generate
+from instances.importers.khan import read_khan, read_khan_solutions
+from instances.importers.mmkp_text import read_mmkp
+from instances.mmkp import MmkpInstance
+from tests.formulations.mmkp.random_instances import random_instance
+from tests.instances.importers.sample_files import public
+
+HEURISTICS: tuple[Callable[..., Result], ...] = (solve_heu, solve_core_beam)
+
+
+@pytest.mark.parametrize("solve", HEURISTICS)
+@pytest.mark.parametrize("seed", range(20))
+def test_never_above_the_optimum(seed: int, solve: Callable[..., Result]) -> None:
+    """A feasible answer is worth what it claims, at most the optimum; without one nothing is claimed."""
+    instance = random_instance(seed, groups=6, digits=seed % 3)
+    optimum, result = solve_milp(instance, limits=Limits()), solve(instance, limits=Limits())
+    if result.decision is None:
+        assert result.status in (Status.UNKNOWN, Status.BOUND_ONLY)
+        assert result.objective is None
+        return
+    assert isinstance(result.decision, Choice)
+    verdict = evaluate_mmkp(instance, result.decision)
+    assert (verdict.feasible, verdict.objective) == (True, result.objective)
+    assert optimum.objective is not None
+    assert verdict.objective <= optimum.objective
+    assert result.bound is None or result.bound >= optimum.objective
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_beam_finds_small_optima(seed: int) -> None:
+    """Where everything fits one core and the beam, the value found is the optimum."""
+    instance = random_instance(seed, groups=6)
+    optimum = solve_milp(instance, limits=Limits())
+    assert solve_core_beam(instance, limits=Limits()).objective == optimum.objective
+
+
+@pytest.mark.parametrize("solve", HEURISTICS)
+def test_steps_are_deterministic(solve: Callable[..., Result]) -> None:
+    """Two runs of so many steps are the same."""
+    instance = generate("mmkp-strongly", users=30, seed=2)
+    first, second = (solve(instance, limits=Limits(steps=4), seed=5) for _ in range(2))
+    assert first.counters == second.counters
+    assert first.objective == second.objective
+    assert (first.decision is None) == (second.decision is None)
+
+
+def test_heu_in_the_files() -> None:
+    """HEU is worth what the HEU solutions in the public files are, to three in a hundred on average."""
+    ratios = []
+    for k in range(1, 14):
+        path = public(f"mmkp/khan/I{k:02d}")
+        listed = next(s for s in read_khan_solutions(path).solutions if s.label == "HEU")
+        result = solve_heu(read_khan(path), limits=Limits())
+        assert result.objective is not None
+        ratios.append(result.objective / listed.objective)
+    assert 0.97 <= np.mean(ratios) <= 1.03
+
+
+def test_beam_beats_the_greedy_heuristic() -> None:
+    """A few rounds are worth more than the greedy heuristic and HEU on a large public instance."""
+    instance = read_khan(public("mmkp/khan/I07"))
+    result = solve_core_beam(instance, limits=Limits(steps=4))
+    assert result.objective is not None
+    for other in (solve_greedy, solve_heu):
+        value = other(instance, limits=Limits()).objective
+        assert value is not None
+        assert result.objective > value
+    values = [value for _, value in result.incumbents]
+    assert values == sorted(values)
+    assert values[-1] == result.objective
+
+
+@pytest.mark.parametrize("name", ["khan/I07", "lib/mmkp_c_23.txt", "lib/mmkp_b_13.txt"])
+def test_newton_bound_is_the_lp_bound(name: str) -> None:
+    """The Lagrangian dual's minimum is the LP bound: without an LP solver it is met within 10⁻⁴ of itself."""
+    instance = read_mmkp(public(f"mmkp/{name}"))
+    problem = in_integers(instance)
+    _, root = root_of(problem)
+    certified = solve_lp_bound(instance, limits=Limits()).bound
+    assert certified is not None
+    found = float(problem.value_unit) * root.bound / root.fraction
+    assert certified - 1e-6 <= found <= certified * (1 + 1e-4)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_nothing_better_is_removed(seed: int) -> None:
+    """Reduced costs keep every item of some optimum above a smaller value."""
+    instance = random_instance(seed, groups=6)
+    optimum = solve_milp(instance, limits=Limits())
+    if optimum.objective is None:
+        return
+    problem = in_integers(instance)
+    _, root = root_of(problem)
+    units = round(optimum.objective / float(problem.value_unit))
+    groups = surviving_groups(problem, root, units - 1)
+    assert all(len(group) for group in groups)
+    core = core_of(problem, groups, problem.capacities)
+    tree = new_tree(core, best_prices(core)[0], units - 1)
+    assert advance(core, tree, 10**6)
+    assert tree.counts[FOUND]
+    assert tree.counts[VALUE] == units
+
+
+def test_search_resumes() -> None:
+    """A search in slices visits the nodes of one without a break."""
+    instance = generate("mmkp-weakly", users=8, seed=3)
+    assert isinstance(instance, MmkpInstance)
+    problem = in_integers(instance)
+    core, root = root_of(problem)
+    whole, sliced = (new_tree(core, root.prices, -1) for _ in range(2))
+    assert advance(core, whole, 10**7)
+    while not advance(core, sliced, 7):
+        pass
+    assert np.array_equal(whole.counts, sliced.counts)
+    assert np.array_equal(whole.best, sliced.best)
+
+
+def test_time_limit_keeps_what_was_found() -> None:
+    """Out of time at once, the start is the answer, with its bound."""
+    result = solve_core_beam(generate("mmkp-strongly", users=30, seed=2), limits=Limits(time_s=0.0))
+    assert (result.status, result.stopped) == (Status.FEASIBLE, Stopped.TIME)
+    assert result.counters["rounds"] == 0
+    assert result.bound is not None
+
+
+def test_bad_options() -> None:
+    """Width and rounds are positive integers."""
+    instance = generate("mmkp-strongly", users=3, seed=2)
+    for option in ("width", "rounds"):
+        with pytest.raises(InputError, match=rf"{option}: found 0, expected"):
+            solve_core_beam(instance, limits=Limits(), **{option: 0})
+
+
+@pytest.mark.full
+def test_mean_gap_of_the_large_instances() -> None:
+    """Within 60 rounds the mean gap to the LP bound on I07 to I13 is below one part in a thousand."""
+    gaps = []
+    for k in range(7, 14):
+        instance = read_khan(public(f"mmkp/khan/I{k:02d}"))
+        result = solve_core_beam(instance, limits=Limits(steps=60))
+        bound = solve_lp_bound(instance, limits=Limits()).bound
+        assert result.objective is not None
+        assert bound is not None
+        gaps.append(1 - result.objective / bound)
+    assert np.mean(gaps) < 1e-3
