@@ -153,13 +153,15 @@ def plot_intervals(
     method: str,
     points: Mapping[float, tuple[float, float, float]],
     shift: float = 0.0,
+    label: str = "",
     rows: Mapping[float, Sequence[Record]] | None = None,
 ) -> None:
     """Plot (middle, low, high) against x in the method's style, the whole curve moved by ``shift``.
 
-    ``rows`` are the records behind the point at each x.
+    ``label`` stands for the method's own where a curve is not a method as registered. ``rows`` are the records
+    behind the point at each x.
     """
-    style, label = style_of(method), label_of(problem, method)
+    style, label = style_of(method), label or label_of(problem, method)
     middle, low, high = np.array(list(points.values())).T
     axes.errorbar(
         np.array(list(points)) + shift,
