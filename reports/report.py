@@ -163,6 +163,6 @@ def _remove_former(folder: Path) -> None:
         return
     suffixes = {"figures": ("svg", "pdf", "png", "json"), "tables": ("csv", "tex")}
     for kind, name in names:
-        if isinstance(name, str) and re.fullmatch(r"[A-Za-z0-9_-]+", name):
+        if isinstance(name, str) and re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]*", name):
             for suffix in suffixes[kind]:
                 (folder / kind / f"{name}.{suffix}").unlink(missing_ok=True)

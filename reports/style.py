@@ -158,8 +158,8 @@ def plot_intervals(
 ) -> None:
     """Plot (middle, low, high) against x in the method's style, the whole curve moved by ``shift``.
 
-    ``label`` stands for the method's own where a curve is not a method as registered. ``rows`` are the records
-    behind the point at each x.
+    ``label`` stands for the method's own where a curve is not a method as registered. ``rows`` are the
+    records behind the point at each x.
     """
     style, label = style_of(method), label or label_of(problem, method)
     middle, low, high = np.array(list(points.values())).T
