@@ -153,13 +153,13 @@ def plot_intervals(
     method: str,
     points: Mapping[float, tuple[float, float, float]],
     shift: float = 0.0,
-    label: str = "",
     rows: Mapping[float, Sequence[Record]] | None = None,
+    label: str = "",
 ) -> None:
     """Plot (middle, low, high) against x in the method's style, the whole curve moved by ``shift``.
 
-    ``label`` stands for the method's own where a curve is not a method as registered. ``rows`` are the
-    records behind the point at each x.
+    ``rows`` are the records behind the point at each x. ``label`` stands for the method's own where a curve
+    is not a method as registered.
     """
     style, label = style_of(method), label or label_of(problem, method)
     middle, low, high = np.array(list(points.values())).T
