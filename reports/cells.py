@@ -99,7 +99,7 @@ def figures(value: float | None, digits: int = 3) -> str:
 
 
 def decimals(value: float, digits: int, whole: float = 1.0) -> str:
-    """Return a fixed number of decimals, more where a value would read as zero or the whole and is neither."""
+    """Return a fixed number of decimals, more where it would read as zero or the whole and is neither."""
     if value == 0.0:
         return "0"
     text = f"{value:.{digits}f}"
