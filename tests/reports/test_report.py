@@ -22,8 +22,8 @@ from tests.bench.sample_records import record
 from tests.reports.sample_stores import fig6_records, hostile_records, small_store
 
 GOLDEN_CLAIMS = (
-    "theorem-1", "theorem-1-own", "proposition-4", "fig6a-mean", "fig6a-16", "fig6a-linear", "fig6a-exponential",
-    "fig6a-exponential-naive", "fig6b",
+    "theorem-1", "theorem-1-own", "proposition-4", "fig6a-mean", "fig6a-16", "fig6a-linear",
+    "fig6a-exponential", "fig6a-exponential-naive", "fig6b",
 )  # fmt: skip
 GOLDEN = Path(__file__).parents[1] / "data" / "reports" / "report.md"
 
