@@ -43,7 +43,7 @@ def draw(records: Sequence[Record], folder: Path) -> list[Path]:
 
 
 def _best_variants(groups: Sequence[MethodGaps]) -> list[MethodGaps]:
-    """Return one group a method: of several settings, which look alike in a figure, those of the least gap."""
+    """Return one group a method: of several settings, which look alike in a figure, the best."""
     best: dict[str, MethodGaps] = {}
     for g in sorted(groups, key=_mean_value):
         best.setdefault(g.runs[0].method, g)

@@ -10,7 +10,7 @@ from tests.bench.sample_records import record
 
 
 def test_one_curve_a_method(tmp_path: Path) -> None:
-    """Of several settings of a method only the best is drawn, named with its settings, and carries its rows."""
+    """Of several settings of a method only the best is drawn, with its name, and carries its rows."""
     rows = []
     for name in ("i", "j"):
         rows.append(record("milp", name, 10, bound=10, status="optimal", solve_s=1.0, experiment="e"))
