@@ -98,14 +98,14 @@ def figures(value: float | None, digits: int = 3) -> str:
     return text
 
 
-def decimals(value: float, digits: int) -> str:
-    """Return a fixed number of decimals, more where the value would read as zero or one and is neither."""
+def decimals(value: float, digits: int, whole: float = 1.0) -> str:
+    """Return a fixed number of decimals, more where it would read as zero or the whole and is neither."""
     if value == 0.0:
         return "0"
     text = f"{value:.{digits}f}"
-    for whole in (0.0, 1.0):
-        if value != whole and float(text) == whole:
-            needed = max(math.ceil(-math.log10(abs(value - whole))), digits)
+    for end in (0.0, whole):
+        if value != end and float(text) == end:
+            needed = max(math.ceil(-math.log10(abs(value - end))), digits)
             return f"{value:.{needed}f}" if needed <= 9 else f"{value:.2g}"
     return text
 
@@ -115,8 +115,11 @@ def percent(fraction: float | None, digits: int = 3) -> str:
     return "–" if fraction is None else figures(100.0 * fraction, digits)
 
 
-def mean_text(mean: Mean, digits: int, scale: float = 1.0) -> str:
-    """Return the mean with its interval; one value, or the same value throughout, has none."""
-    text = decimals(scale * mean.value, digits)
-    low, high = (decimals(scale * end, digits) for end in (mean.low, mean.high))
+def mean_text(mean: Mean, digits: int, scale: float = 1.0, whole: float | None = None) -> str:
+    """Return the mean with its interval; one value, or the same value throughout, has none.
+
+    ``whole`` is what a share of everything reads as, by default ``scale``.
+    """
+    total = scale if whole is None else whole
+    text, low, high = (decimals(scale * x, digits, total) for x in (mean.value, mean.low, mean.high))
     return text if mean.n < 2 or mean.low == mean.high else f"{text} [{low}, {high}]"

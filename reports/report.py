@@ -26,8 +26,11 @@ from reports.figures import (
     fig1,
     fig6,
     growth,
+    handover_horizon,
+    handover_sweeps,
     secant,
 )
+from reports.handover_tables import handover_tables
 from reports.html import html_page
 from reports.latex import latex
 from reports.markdown import markdown_page
@@ -44,8 +47,10 @@ FIGURES = {
     "fig6a": "BALANCE, Fig. 6(a): running time of Algorithm 3 against exhaustive search",
     "fig6b": "BALANCE, Fig. 6(b): normalised throughput",
     "growth": "BALANCE, Fig. 6(a): fitted growth of the running times with its 95 % intervals",
+    **handover_sweeps.TITLES,
     "clairvoyant": "ImpactHO, Section VI-E: share of the clairvoyant bound against the load",
     **secant.TITLES,
+    **handover_horizon.TITLES,
     **balance_gap.TITLES,
     **distance_and_cost.TITLES,
 }  # in the order of the page
@@ -54,7 +59,9 @@ DRAWERS = (
     balance_sweeps.draw,
     fig6.draw,
     growth.draw,
+    handover_sweeps.draw,
     clairvoyant.draw,
+    handover_horizon.draw,
     secant.draw,
     balance_gap.draw,
     distance_and_cost.draw,
@@ -124,6 +131,7 @@ def _tables(records: Sequence[Record]) -> list[Table]:
             balance_tables.exact_table(records),
             tables.clairvoyant_table(records),
             bounds_table(records),
+            *handover_tables(records),
             tables.real_table(records),
             tables.mmkp_table(records),
             tables.files_table(records),
@@ -163,6 +171,6 @@ def _remove_former(folder: Path) -> None:
         return
     suffixes = {"figures": ("svg", "pdf", "png", "json"), "tables": ("csv", "tex")}
     for kind, name in names:
-        if isinstance(name, str) and re.fullmatch(r"[A-Za-z0-9_-]+", name):
+        if isinstance(name, str) and re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]*", name):
             for suffix in suffixes[kind]:
                 (folder / kind / f"{name}.{suffix}").unlink(missing_ok=True)

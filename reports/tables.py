@@ -127,7 +127,7 @@ def clairvoyant_table(records: Sequence[Record]) -> Table:
         for policy in POLICIES:
             mean = shares[policy].get(load)
             behind = [r for r in _at_load(records, load) if r.method == policy or r.bound is not None]
-            cells.append("–" if mean is None else cell(mean_text(mean, 3), behind))
+            cells.append("–" if mean is None else cell(mean_text(mean, 3, whole=100.0), behind))
         n = max((by_load[load].n for by_load in shares.values() if load in by_load), default=0)
         water = shares["water-filling"].get(load)
         wanted = "–" if water is None else _at_least(water, WANTED_SHARE)

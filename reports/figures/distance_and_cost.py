@@ -38,17 +38,29 @@ def draw(records: Sequence[Record], folder: Path) -> list[Path]:
                 experiments.setdefault(g.experiment, []).append(g)
         if experiments:
             name = max(experiments, key=lambda name: _weight(name, experiments[name]))
-            paths += _draw(problem, name, experiments[name], folder)
+            paths += _draw(problem, name, _best_variants(experiments[name]), folder)
     return paths
+
+
+def _best_variants(groups: Sequence[MethodGaps]) -> list[MethodGaps]:
+    """Return one group a method: of several settings, which look alike in a figure, the best."""
+    best: dict[str, MethodGaps] = {}
+    for g in sorted(groups, key=_mean_value):
+        best.setdefault(g.runs[0].method, g)
+    return [g for g in groups if best[g.runs[0].method] is g]
+
+
+def _mean_value(group: MethodGaps) -> float:
+    return float(np.mean([gap.value for gap in group.gaps]))
 
 
 def _weight(experiment: str, groups: Sequence[MethodGaps]) -> tuple[bool, int, int]:
     """Return what makes an experiment the one to draw: no witness families, most methods, most runs."""
-    return experiment not in WITNESSES, len(groups), sum(len(g.gaps) for g in groups)
+    return experiment not in WITNESSES, len(_best_variants(groups)), sum(len(g.gaps) for g in groups)
 
 
 def _draw(problem: str, experiment: str, groups: Sequence[MethodGaps], folder: Path) -> list[Path]:
-    drawn = sorted(groups, key=lambda g: float(np.mean([gap.value for gap in g.gaps])))[:MAX_CURVES]
+    drawn = sorted(groups, key=_mean_value)[:MAX_CURVES]
     figure, (left, right) = new_panels(2)
     for g in drawn:
         _draw_gap(left, g)
@@ -64,7 +76,7 @@ def _draw(problem: str, experiment: str, groups: Sequence[MethodGaps], folder: P
 
 
 def _draw_gap(axes: Axes, group: MethodGaps) -> None:
-    style, label = style_of(group.runs[0].method), label_of(group.problem, group.runs[0].method)
+    style, label = style_of(group.runs[0].method), _label(group)
     mean = mean_gap(group.gaps)
     low, middle, high = np.quantile(list(seconds_by_place(group.runs).values()), [0.25, 0.5, 0.75])
     if mean is not None:
@@ -78,6 +90,14 @@ def _draw_gap(axes: Axes, group: MethodGaps) -> None:
         mark(axes, label, float(middle), value, group.runs)
 
 
+def _label(group: MethodGaps) -> str:
+    """Return the method's label, with its settings where they are short and plain."""
+    first = group.runs[0]
+    label = label_of(group.problem, first.method)
+    settings = re.sub(r"[{}\" ]", "", first.parameters).replace(":", " = ").replace(",", ", ")
+    return f"{label}, {settings}" if re.fullmatch(r"[A-Za-z0-9_.=, +-]{1,24}", settings) else label
+
+
 def _draw_profile(axes: Axes, groups: Sequence[MethodGaps], drawn: Sequence[MethodGaps]) -> None:
     """Draw the share of all instances that a method solves within a factor of the fastest time."""
     costs, near = {}, {}
@@ -86,7 +106,7 @@ def _draw_profile(axes: Axes, groups: Sequence[MethodGaps], drawn: Sequence[Meth
         times = seconds_by_place(g.runs)
         costs[g.method] = {place: s for place, s in times.items() if place in near[g.method]}
     places = {r.instance_sha256 for g in groups for r in g.runs if r.instance_sha256}
-    gaps = {g.method: float(np.mean([gap.value for gap in g.gaps])) for g in groups}
+    gaps = {g.method: _mean_value(g) for g in groups}
     profile = performance_profile(costs, gaps=gaps, expected=sorted(places))
     end = 1.3 * max([at for curve in profile.curves for at in curve.at], default=10.0)
     if not any(curve.at for curve in profile.curves):
@@ -100,7 +120,7 @@ def _draw_profile(axes: Axes, groups: Sequence[MethodGaps], drawn: Sequence[Meth
         y = np.array([curve(1.0), *(share for _, share in steps), curve(end)])
         axes.step(x, 100.0 * y, where="post", color=style.colour, linestyle=style.dash)
         axes.plot([end], [100.0 * y[-1]], color=style.colour, marker=style.marker, clip_on=False, zorder=5)
-        mark(axes, label_of(group.problem, group.runs[0].method), end, 100.0 * y[-1], group.runs)
+        mark(axes, _label(group), end, 100.0 * y[-1], group.runs)
     axes.set(xscale="log", xlim=(1.0, end), ylim=(0.0, 102.0))
     axes.set(xlabel=f"Time / least time of the {len(costs)} methods", ylabel="Solved (% of instances)")
 

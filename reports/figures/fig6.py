@@ -67,7 +67,7 @@ def _draw_throughput(records: Sequence[Record], folder: Path) -> list[Path]:
         means = throughput_by_size(records, method, FIG6_FAMILY)
         if means:
             points = {float(k): (m.value, m.low, m.high) for k, m in means.items()}
-            plot_intervals(axes, "balance", method, points, shift, _rows(records, method))
+            plot_intervals(axes, "balance", method, points, shift, rows=_rows(records, method))
             drawn = True
     if not drawn:
         return discard(figure)

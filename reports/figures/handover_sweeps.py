@@ -99,9 +99,6 @@ def _draw(records: Sequence[Record], panel: Panel, folder: Path) -> list[Path]:
     label, scale = AXES[sweep.axis]
     figure, axes = new_figure()
     figure.set_size_inches(*SIZE_INCHES)
-    found = [
-        (style, name, curve_means(own, panel.experiment, c, panel.what)) for style, name, c in panel.curves
-    ]
     experiment, what = panel.experiment, panel.what
     drawn = ((style, name, curve_means(own, experiment, c, what)) for style, name, c in panel.curves)
     found = [curve for curve in drawn if curve[2]]
@@ -110,7 +107,7 @@ def _draw(records: Sequence[Record], panel: Panel, folder: Path) -> list[Path]:
     width = (sweep.values[-1] - sweep.values[0]) * scale * SPREAD
     for i, (style, name, means) in enumerate(found):
         points = {at * scale: (m.value, m.low, m.high) for at, m in means.items()}
-        plot_intervals(axes, "handover", style, points, (i - (len(found) - 1) / 2) * width, name)
+        plot_intervals(axes, "handover", style, points, (i - (len(found) - 1) / 2) * width, label=name)
     for x, value, style in panel.published:
         axes.plot(
             x, value, "*", color=style_of(style).colour, markerfacecolor="white", markersize=9, zorder=5,

@@ -50,6 +50,8 @@ def test_means_show_their_interval() -> None:
     assert mean_text(Mean(0.5, 0.25, 0.75, 9), 2) == "0.50 [0.25, 0.75]"
     assert mean_text(Mean(0.0, 0.0, 0.0, 9), 2) == "0"
     assert mean_text(Mean(0.5, 0.5, 0.5, 1), 2, 100.0) == "50.00"
+    assert mean_text(Mean(0.02, 0.009999, 0.999999, 9), 2, 100.0) == "2.00 [1.00, 99.9999]"
+    assert mean_text(Mean(99.5, 99.0, 99.9999, 9), 3, whole=100.0) == "99.500 [99.000, 99.9999]"
 
 
 @pytest.mark.parametrize("text", HOSTILE)
