@@ -66,18 +66,25 @@ PROBLEMS: dict[str, Problem] = {
             "formulations.balance.evaluate:evaluate_balance",
             proof="formulations.balance.verify:verify_balance",
         ),
-        Problem("slot", "SlotInstance", "formulations.handover.evaluate:evaluate_slot"),
+        Problem(
+            "slot",
+            "SlotInstance",
+            "formulations.handover.evaluate:evaluate_slot",
+            proof="formulations.handover.verify_proofs:verify_water_filling",
+        ),
         Problem(
             "handover",
             "HandoverTrace",
             "formulations.handover.evaluate:evaluate_horizon",
             "formulations.handover.verify:verified_bound",
+            "formulations.handover.verify_proofs:verify_clairvoyant",
         ),
         Problem(
             "mmkp",
             "MmkpInstance",
             "formulations.mmkp.evaluate:evaluate_mmkp",
             "formulations.mmkp.verify:verified_bound",
+            "formulations.mmkp.verify_proofs:verify_lp_bound",
         ),
     )
 }
@@ -111,7 +118,7 @@ _ALL = (
     Method("milp", "balance", "exact", "optimal", "formulations.balance.exact.milp:solve_milp", "MILP"),
     Method("milp-highs", "balance", "exact", "optimal", "formulations.balance.exact.milp_highs:solve_milp_highs", "MILP (HiGHS)"),
     Method("cp-sat", "balance", "exact", "optimal", "formulations.balance.exact.cp_sat:solve_cp_sat", "CP-SAT"),
-    Method("water-filling", "slot", "heuristic", "optimal where every user can reach its anchor", f"{_SLOT}.water_filling:solve_water_filling", "Water-filling"),
+    Method("water-filling", "slot", "heuristic", "optimal where every user can reach its anchor", f"{_SLOT}.water_filling:solve_water_filling", "Water-filling", "formulations.handover.proof:prove_water_filling"),
     Method("water-filling+wta", "slot", "heuristic", "likewise", f"{_SLOT}.water_filling:solve_water_filling_wta", "Water-filling, WTA fallback"),
     Method("water-filling+drop-lowest", "slot", "heuristic", "likewise", f"{_SLOT}.water_filling:solve_water_filling_drop_lowest", "Water-filling, drop lowest"),
     Method("no-admission", "slot", "baseline", "none", f"{_SLOT}.water_filling:solve_no_admission", "No admission"),
@@ -128,7 +135,7 @@ _ALL = (
     Method("equal", "handover", "baseline", "none", f"{_SIMULATE}:share_equally", "Equal shares"),
     Method("winner-take-all", "handover", "baseline", "none", f"{_SIMULATE}:winner_takes_all", "Winner takes all"),
     Method("proportional-fair", "handover", "baseline", "none", f"{_SIMULATE}:share_proportionally_fair", "Proportional fair"),
-    Method("clairvoyant", "handover", "bound", "upper bound and a schedule", f"{_HORIZON}.decomposition:solve_clairvoyant", "Clairvoyant bound"),
+    Method("clairvoyant", "handover", "bound", "upper bound and a schedule", f"{_HORIZON}.decomposition:solve_clairvoyant", "Clairvoyant bound", "formulations.handover.proof:prove_clairvoyant"),
     Method("clairvoyant-tangent", "handover", "bound", "upper bound and a schedule", f"{_HORIZON}.tangent:solve_tangent", "Clairvoyant bound (tangent)"),
     Method("clairvoyant-tangent-highs", "handover", "bound", "upper bound and a schedule", f"{_HORIZON}.tangent:solve_tangent_highs", "Clairvoyant bound (tangent, highspy)"),
     Method("clairvoyant-secant", "handover", "bound", "upper bound and a schedule", f"{_HORIZON}.secant:solve_secant", "Clairvoyant bound (secant)"),
@@ -143,7 +150,7 @@ _ALL = (
     Method("milp", "mmkp", "exact", "optimal", "formulations.mmkp.exact.milp:solve_milp", "MILP"),
     Method("milp-highs", "mmkp", "exact", "optimal", "formulations.mmkp.exact.highs:solve_milp_highs", "MILP (HiGHS, direct)"),
     Method("exact", "mmkp", "exact", "optimal", "formulations.mmkp.exact.branch_and_bound:solve_exact", "Branch and bound (price pools)"),
-    Method("lp-bound", "mmkp", "bound", "upper bound", "formulations.mmkp.exact.lp_bound:solve_lp_bound", "LP bound (certified)"),
+    Method("lp-bound", "mmkp", "bound", "upper bound", "formulations.mmkp.exact.lp_bound:solve_lp_bound", "LP bound (certified)", "formulations.mmkp.proof:prove_lp_bound"),
 )  # fmt: skip
 
 METHODS: dict[tuple[str, str], Method] = {(method.problem, method.name): method for method in _ALL}

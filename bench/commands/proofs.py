@@ -17,6 +17,8 @@ from instances.errors import InputError, shown
 from instances.files import Instance, content_hash, load_instance
 from instances.proof_files import Header, ProofError, decision_of, read_proof, write_proof
 
+_SCOPES = {"slot": " that lifts every user to its anchor"}  # what a bound holds for
+
 __all__ = ["check_provable", "prove", "verify_proof"]
 
 
@@ -43,6 +45,7 @@ def verify_proof(
         "verified": not failure,
         "bound": None if bound is None or failure else _upwards(bound),
         "value": value,
+        "scope": _SCOPES.get(problem, ""),
         "method": header.method,
         "failure": failure,
     }
@@ -79,7 +82,8 @@ def _print(answer: dict[str, Any]) -> None:
     if answer["failure"]:
         typer.echo(f"refused    {answer['failure']}")
         return
-    typer.echo(f"verified   no decision is worth more than {answer['bound']:.17g} ({answer['method']})")
+    bound, which = f"{answer['bound']:.17g}", answer["scope"]
+    typer.echo(f"verified   no decision{which} is worth more than {bound} ({answer['method']})")
     if answer["value"] is not None:
         gap = answer["bound"] - answer["value"]
         word = "optimal" if gap == 0 else f"within {gap:.3g} of optimal"
@@ -101,11 +105,10 @@ def check_provable(method: Method) -> None:
 
 def prove(record: Record, instance: Instance, method: Method, path: Path) -> None:
     """Write the proof of a record's bound, and say how large it is."""
-    if record.bound is None:
-        raise InputError(f"--proof: found a run without a bound ({record.status}), expected one with a bound")
+    certificate = record.extra.get("certificate") or {}
+    bound, records = resolve(method.proof)(instance, record.bound, certificate)
     decision = decision_of(record.extra.get("decision") if record.feasible else None)
     digest = content_hash(instance)
-    header = Header(record.problem, digest, record.method, Fraction(record.bound), decision)
-    certificate = record.extra.get("certificate") or {}
-    size = write_proof(path, header, resolve(method.proof)(instance, record.bound, certificate))
+    header = Header(record.problem, digest, record.method, bound, decision)
+    size = write_proof(path, header, records)
     note(f"proof in {path} ({size} bytes)")

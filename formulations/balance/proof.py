@@ -14,6 +14,7 @@ from formulations.balance.exact.tightening import users_of
 from formulations.balance.exact.tree import CLOSED, FOUND, FULL, Log, empty_log, explore
 from formulations.balance.verify import questions
 from instances.balance import BalanceInstance
+from instances.errors import InputError
 from instances.proof_files import ProofError, as_rational
 
 __all__ = ["prove_balance"]
@@ -24,17 +25,25 @@ FINENESS = 2**34  # multipliers are rounded to this denominator, far below what 
 
 
 def prove_balance(
-    instance: BalanceInstance, bound: float, certificate: dict[str, Any]
-) -> Iterator[dict[str, Any]]:
-    """Yield the records that prove that nobody serves more than ``bound`` users; it needs no certificate.
+    instance: BalanceInstance, bound: float | None, certificate: dict[str, Any]
+) -> tuple[Fraction, Iterator[dict[str, Any]]]:
+    """Return the bound and the records of its proof, which are found while they are read.
 
     Raises
     ------
+    InputError
+        Without a bound.
     ProofError
-        When a decision above the bound turns up: the claim is wrong.
+        While reading, when a decision above the bound turns up: the claim is wrong.
     """
+    if bound is None:
+        raise InputError("--proof: found a run without a bound, expected one with a bound")
+    return Fraction(bound), _records(instance, int(bound) + 1)
+
+
+def _records(instance: BalanceInstance, wanted: int) -> Iterator[dict[str, Any]]:
     problem, users = problem_of(instance), users_of(problem_of(instance))
-    for share, sizes in questions(instance, int(bound) + 1):
+    for share, sizes in questions(instance, wanted):
         yield {"share": share, "sizes": list(sizes)}
         question = Question(share, problem.cache_bytes(share), np.array(sizes, dtype=np.int64))
         yield from _tree(users, question, instance.n_users)

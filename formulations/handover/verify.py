@@ -24,9 +24,9 @@ from flint import arb, ctx, fmpq
 
 from formulations.handover.verify_groups import Group, Interval, checked_groups
 from instances.errors import InputError, number
-from instances.handover import HandoverTrace, as_decimal
+from instances.handover import HandoverTrace, SlotInstance, as_decimal
 
-__all__ = ["verified_bound"]
+__all__ = ["verified_bound", "verified_slot_bound"]
 
 BITS = 192
 WHOLE = (Fraction(0), Fraction(1))
@@ -70,6 +70,27 @@ def verified_bound(
                 total += horizon.surplus(i, lowest, WHOLE)
         for group in checked.groups:
             total += _largest_leaf(horizon, group, lowest, capacity)
+        return _upper(total)
+    finally:
+        ctx.prec = before
+
+
+def verified_slot_bound(instance: SlotInstance, price: Fraction) -> float:
+    """Return a double that Σ A_i(y_i) does not exceed with y_i ≥ max(x_i, τ_i), the constraints of (4).
+
+    For a price θ ≥ 0 a bit: θ C + Σ_i max_{max(x_i, τ_i) ≤ y ≤ 1} [A_i(y) − θ L_i (y − x_i)].
+    """
+    before = ctx.prec
+    ctx.prec = BITS
+    try:
+        users = instance.users
+        total = _ball(price * as_decimal(instance.bandwidth_bps) * as_decimal(instance.slot_s))
+        columns = (users.cache_bits, users.received, users.ceiling, users.sharpness, users.anchor)
+        for row in zip(*(c.tolist() for c in columns), strict=True):
+            cache, received, *curve = map(as_decimal, row)
+            lower = max(received, curve[2])
+            balls = map(_ball, (*curve, cache * price, lower, max(lower, Fraction(1))))
+            total += _surplus(instance.utility, *balls) + _ball(price * cache * received)
         return _upper(total)
     finally:
         ctx.prec = before

@@ -31,7 +31,7 @@ TRIED = replace(_TWENTY, server=replace(_TWENTY.server, compute_shares=(0.0, 0.5
 
 def proof_of(instance: BalanceInstance, bound: float) -> list[Record]:
     """Return the records that prove a bound."""
-    return list(prove_balance(instance, bound, {}))
+    return list(prove_balance(instance, bound, {})[1])
 
 
 def verified(instance: BalanceInstance, bound: float, records: list[Record]) -> Fraction:
