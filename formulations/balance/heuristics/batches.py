@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.balance.costs import Problem
+from formulations.balance.heuristics.pool import Pool, kept
 from formulations.balance.heuristics.thresholds import (
     MANY,
-    Pool,
     Setting,
     first_batch,
-    kept,
     largest_count,
     largest_counts,
     members,
@@ -45,13 +44,17 @@ class ModeView:
         accepted = problem.accepted if mode == "sd" else np.zeros_like(problem.accepted)
         self.order = np.lexsort((np.arange(len(steps)), steps))
         self.costs = problem.ad if mode == "ad" else problem.sd
-        budgets = problem.budget_s[self.order]
+        budgets, inputs = problem.budget_s[self.order], problem.input_tokens[self.order]
+        accepted, uploads = accepted[self.order], problem.upload_s[self.order]
         by_budget = np.argsort(-budgets, kind="stable")
         self.pool = Pool(
             steps[self.order],
-            problem.input_tokens[self.order],
-            accepted[self.order],
-            problem.upload_s[self.order],
+            inputs,
+            accepted,
+            uploads,
+            np.argsort(inputs, kind="stable"),
+            np.argsort(accepted, kind="stable"),
+            np.argsort(uploads, kind="stable"),
             by_budget,
             budgets[by_budget],
         )
