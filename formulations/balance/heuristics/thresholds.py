@@ -23,7 +23,8 @@ __all__ = [
     "MANY",
     "Choice",
     "Setting",
-    "first_batch",
+    "count_open",
+    "first_open",
     "largest_count",
     "largest_counts",
     "members",
@@ -349,3 +350,23 @@ def members(setting: Setting, pool: Pool, choice: Choice, target: int) -> tuple[
             late += pool.steps[i] >= 1
     charged = n * choice.steps if setting.padded else s1
     return places, batch_bytes(setting.costs, choice.input, choice.accepted, n, charged, late)
+
+
+@numba.njit(cache=True)
+def count_open(
+    setting: Setting, pool: Pool, keep: NDArray[np.bool_], floor: int, ceiling: int
+) -> tuple[int, int]:
+    """Return the largest count of the candidates in ``keep``, or ``floor``, and the number of sweeps."""
+    size, _, _, sweeps = largest_count(setting, kept(pool, keep), floor, ceiling)
+    return size, sweeps
+
+
+@numba.njit(cache=True)
+def first_open(
+    setting: Setting, pool: Pool, keep: NDArray[np.bool_], times: NDArray[np.float64], size: int
+) -> tuple[NDArray[np.int64], float, int]:
+    """Return the first batch of the candidates in ``keep``: places among them, bytes, number of sweeps."""
+    candidates = kept(pool, keep)
+    choice, sweeps = first_batch(setting, candidates, times, size)
+    places, used = members(setting, candidates, choice, size)
+    return places, used, sweeps

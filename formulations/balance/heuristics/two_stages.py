@@ -104,13 +104,14 @@ class TwoStages:
         one = MODES.index(first)
         best, place, winner = beyond, (-1, -1), (NOBODY, 0)
         chosen: Pair | None = None
+        known: dict[tuple[int, int], list[tuple[float, int]]] = {}  # by z and the first batch's identity
         for pair in sorted(self.pairs, key=self._rank):
             if self._rank(pair) > (-best, place):
                 break
             sides = self.sides[pair.place[0]]
             batch = sides[one].batch(pair.rooms[one], pair.widest[one], pair.sizes[one])
             floor = max(best - len(batch) - (pair.place < place), 0)
-            size = self._second(pair, 1 - one, batch, floor)
+            size = self._second(pair, 1 - one, batch, floor, known.setdefault((pair.place[0], id(batch)), []))
             if (-len(batch) - size, pair.place) < (-best, place):
                 best, place, winner, chosen = len(batch) + size, pair.place, (batch, size), pair
         if chosen is None:
@@ -130,13 +131,18 @@ class TwoStages:
         """Return the negative upper bound and the pair's place."""
         return -min(sum(pair.sizes), self.everybody), pair.place
 
-    def _second(self, pair: Pair, mode: int, closed: Batch, floor: int) -> int:
-        side = self.sides[pair.place[0]][mode]
-        if floor >= pair.sizes[mode]:
-            return floor
+    def _second(
+        self, pair: Pair, mode: int, closed: Batch, floor: int, known: list[tuple[float, int]]
+    ) -> int:
+        """Return the second batch's size, ``floor`` if no larger; ``known`` bounds it by room."""
         room, ceiling = pair.rooms[mode], pair.sizes[mode]
+        ceiling = min([ceiling, *(most for upper, most in known if room <= upper)])
+        if floor >= ceiling:
+            return floor
+        side = self.sides[pair.place[0]][mode]
         size, sweeps = side.view.count(side.share, room, side.padded, closed, floor, ceiling)
         side.sweeps += sweeps
+        known.append((room, size))
         return size
 
     def _all_pairs(self) -> list[Pair]:
