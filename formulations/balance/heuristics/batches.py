@@ -8,15 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.balance.costs import Problem
+from formulations.balance.heuristics.pool import Pool
 from formulations.balance.heuristics.thresholds import (
     MANY,
-    Pool,
     Setting,
-    first_batch,
-    kept,
-    largest_count,
+    count_open,
+    first_open,
     largest_counts,
-    members,
 )
 
 __all__ = ["NOBODY", "Batch", "ModeView"]
@@ -45,13 +43,17 @@ class ModeView:
         accepted = problem.accepted if mode == "sd" else np.zeros_like(problem.accepted)
         self.order = np.lexsort((np.arange(len(steps)), steps))
         self.costs = problem.ad if mode == "ad" else problem.sd
-        budgets = problem.budget_s[self.order]
+        budgets, inputs = problem.budget_s[self.order], problem.input_tokens[self.order]
+        accepted, uploads = accepted[self.order], problem.upload_s[self.order]
         by_budget = np.argsort(-budgets, kind="stable")
         self.pool = Pool(
             steps[self.order],
-            problem.input_tokens[self.order],
-            accepted[self.order],
-            problem.upload_s[self.order],
+            inputs,
+            accepted,
+            uploads,
+            np.argsort(inputs, kind="stable"),
+            np.argsort(accepted, kind="stable"),
+            np.argsort(uploads, kind="stable"),
             by_budget,
             budgets[by_budget],
         )
@@ -79,8 +81,8 @@ class ModeView:
         if share <= 0.0 or room < 0.0:
             return floor, 0
         setting = Setting(self.costs, padded, share, room)
-        size, _, _, sweeps = largest_count(setting, self._open(closed)[1], floor, ceiling)
-        return size, sweeps
+        size, sweeps = count_open(setting, self.pool, self._open(closed), floor, ceiling)
+        return int(size), int(sweeps)
 
     def counts(
         self, shares: NDArray[np.float64], rooms: NDArray[np.float64], padded: bool
@@ -96,17 +98,13 @@ class ModeView:
         """
         if size == 0:
             return NOBODY
-        order, pool = self._open(closed)
+        keep = self._open(closed)
         setting = Setting(self.costs, padded, share, room)
-        choice, sweeps = first_batch(setting, pool, self.times, size)
-        places, used = members(setting, pool, choice, size)
-        return Batch(np.sort(order[places]), used, sweeps)
+        places, used, sweeps = first_open(setting, self.pool, keep, self.times, size)
+        return Batch(np.sort(self.order[keep][places]), used, sweeps)
 
-    def _open(self, closed: Batch) -> tuple[NDArray[np.int64], Pool]:
-        """Return users' indices by position, and the pool, without users in ``closed``."""
-        if not len(closed):
-            return self.order, self.pool
+    def _open(self, closed: Batch) -> NDArray[np.bool_]:
+        """Return by position who is not in ``closed``."""
         free = np.ones(len(self.order), dtype=np.bool_)
         free[closed.members] = False
-        keep = free[self.order]
-        return self.order[keep], kept(self.pool, keep)
+        return free[self.order]

@@ -14,11 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.balance.costs import ModeCosts
+from formulations.balance.heuristics.pool import Pool, kept
 from formulations.balance.heuristics.thresholds import (
     Choice,
-    Pool,
     Setting,
-    kept,
     largest_count,
     members,
     sweep,
@@ -31,6 +30,7 @@ class Side(NamedTuple):
     """One mode."""
 
     costs: ModeCosts
+    padded: bool
     pool: Pool
     order: NDArray[np.int64]  # (K,) users' indices by position
 
@@ -55,9 +55,11 @@ def _batch(
     chosen = np.zeros(len(closed), dtype=np.bool_)
     if room < 0.0:
         return chosen, -1, 0.0, 0
-    keep = ~closed[side.order]
+    keep = np.empty(len(closed), dtype=np.bool_)
+    for i in range(len(closed)):
+        keep[i] = not closed[side.order[i]]
     pool = kept(side.pool, keep)
-    setting = Setting(side.costs, False, share, room)
+    setting = Setting(side.costs, side.padded, share, room)
     size, _, at, sweeps = largest_count(setting, pool, max(floor, 0), ceiling)
     if size <= floor:
         return chosen, -1, 0.0, sweeps
@@ -67,7 +69,13 @@ def _batch(
     _, _, steps, seconds = sweep(setting, pool, at, at, size, inside)
     choice = Choice(at.input, at.accepted, steps, seconds, at.upload)
     places, used = members(setting, pool, choice, size)
-    chosen[side.order[keep][places]] = True
+    offset, k = 0, 0
+    for i in range(len(closed)):  # places count the kept users only
+        if keep[i]:
+            if k < size and places[k] == offset:
+                chosen[side.order[i]] = True
+                k += 1
+            offset += 1
     return chosen, size, used, sweeps + 1
 
 
@@ -92,10 +100,12 @@ def _attempt(
         sweeps += more
         if size < 0:
             return chosen, served, sweeps
-        chosen[mode], sizes[mode], used[mode] = mask, size, occupied
+        sizes[mode], used[mode] = size, occupied
+        for k in range(len(mask)):
+            chosen[mode, k] = mask[k]
         if served > 0 or mode != first:
             served = sizes[0] + sizes[1]
-        closed, mode = chosen[mode], 1 - mode
+        closed, mode = mask, 1 - mode
         room = candidates.caches[c] - used[1 - mode]
 
 
@@ -121,11 +131,9 @@ def divide(
                 reachable = min(candidates.most[c, 0] + candidates.most[c, 1], users)
                 if reachable <= best or sweeps >= most_sweeps:
                     continue
-                closed = np.zeros(users, dtype=np.bool_)
-                if first == 0:
-                    closed[ranked[cut:]] = True
-                else:
-                    closed[ranked[:cut]] = True
+                closed = np.empty(users, dtype=np.bool_)
+                for k in range(users):
+                    closed[ranked[k]] = (k >= cut) == (first == 0)
                 masks, served, more = _attempt(sides, candidates, c, closed, first, best)
                 sweeps += more
                 if served > best:

@@ -41,8 +41,8 @@ def solve_refined(instance: BalanceInstance, *, limits: Limits, seed: int = 0) -
     places, candidates = _candidates(stages, problem)
     ad_view, sd_view = stages.views
     sides = (
-        Side(ad_view.costs, ad_view.pool, ad_view.order),
-        Side(sd_view.costs, sd_view.pool, sd_view.order),
+        Side(ad_view.costs, False, ad_view.pool, ad_view.order),
+        Side(sd_view.costs, False, sd_view.pool, sd_view.order),
     )
     sweeps, most_sweeps = stages.sweeps, (1 + WORK) * stages.sweeps
     for ranked, cuts in _divisions(problem):

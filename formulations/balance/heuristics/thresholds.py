@@ -17,8 +17,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.balance.costs import LATENCY_SLACK_S, ModeCosts, batch_bytes
+from formulations.balance.heuristics.pool import Pool, axes_of, kept
 
-__all__ = ["Pool", "Setting", "first_batch", "kept", "largest_count", "largest_counts", "members", "sweep"]
+__all__ = [
+    "MANY",
+    "Choice",
+    "Setting",
+    "count_open",
+    "first_open",
+    "largest_count",
+    "largest_counts",
+    "members",
+    "sweep",
+]
 
 MANY = 2**62  # more steps than any user has
 SCANNED = 16  # input thresholds that are tried before any box
@@ -31,17 +42,6 @@ class Setting(NamedTuple):
     padded: bool  # memory of eq. (27) instead of (15)
     share: float  # of compute
     room: float  # byte
-
-
-class Pool(NamedTuple):
-    """Candidates in order of (steps, index)."""
-
-    steps: NDArray[np.int64]
-    inputs: NDArray[np.float64]
-    accepted: NDArray[np.float64]
-    uploads: NDArray[np.float64]
-    by_budget: NDArray[np.int64]  # positions in order of decreasing T'_k
-    budgets: NDArray[np.float64]  # T'_k in that order, s
 
 
 class Thresholds(NamedTuple):
@@ -145,7 +145,8 @@ def _able(setting: Setting, pool: Pool, size: int) -> Pool:
         users = len(pool.steps)
         able = np.zeros(users, dtype=np.bool_)
         s1, s2, late = 0, 0, 0
-        for m in pool.steps[: size - 1]:
+        for i in range(size - 1):
+            m = pool.steps[i]
             s1 += m
             s2 += m * m
             late += m >= 1
@@ -163,28 +164,6 @@ def _able(setting: Setting, pool: Pool, size: int) -> Pool:
             return pool
         pool = kept(pool, able)
     return pool if size <= len(pool.steps) else kept(pool, np.zeros(len(pool.steps), dtype=np.bool_))
-
-
-@numba.njit(cache=True)
-def kept(pool: Pool, keep: NDArray[np.bool_]) -> Pool:
-    """Return the pool of the candidates marked in ``keep``, one entry a position."""
-    count = int(np.sum(keep))
-    rank = np.cumsum(keep) - 1
-    by_budget, budgets = np.empty(count, dtype=np.int64), np.empty(count)
-    place = 0
-    for k in range(len(keep)):
-        i = pool.by_budget[k]
-        if keep[i]:
-            by_budget[place], budgets[place] = rank[i], pool.budgets[k]
-            place += 1
-    return Pool(
-        pool.steps[keep], pool.inputs[keep], pool.accepted[keep], pool.uploads[keep], by_budget, budgets
-    )
-
-
-@numba.njit(cache=True)
-def _axes(pool: Pool) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    return np.unique(pool.inputs), np.unique(pool.accepted), np.unique(pool.uploads)
 
 
 @numba.njit(cache=True)
@@ -225,7 +204,8 @@ def _split(
     if axis < 0:
         return size - 1
     middle = (box[2 * axis] + box[2 * axis + 1]) // 2
-    stack[size] = box
+    for k in range(6):
+        stack[size, k] = box[k]
     stack[size - 1, 2 * axis] = middle + 1
     stack[size, 2 * axis + 1] = middle
     return size + 1
@@ -246,7 +226,7 @@ def largest_count(
     if users <= best or ceiling <= best:
         return best, best_bytes, where, sweeps
     inside = np.empty(users, dtype=np.bool_)
-    axes = _axes(pool)
+    axes = axes_of(pool)
     steps = min(SCANNED, len(axes[0]))
     for k in range(1, steps + 1):
         at = Thresholds(axes[0][k * len(axes[0]) // steps - 1], axes[1][-1], axes[2][-1])
@@ -260,7 +240,7 @@ def largest_count(
     users = len(pool.steps)
     if users <= best:
         return best, best_bytes, where, sweeps
-    axes = _axes(pool)
+    axes = axes_of(pool)
     stack, size = _whole(axes), 1
     while size > 0 and best < ceiling:
         low, high = _corner(axes, stack[size - 1], 0), _corner(axes, stack[size - 1], 1)
@@ -299,7 +279,7 @@ def largest_counts(
                 counts[i, j] = counts[i, j - 1]
                 continue
             setting = Setting(costs, padded, shares[i], rooms[i, j])
-            counts[i, j], used, _, more = largest_count(setting, pool, 0, ceiling)
+            counts[i, j], used, _, more = largest_count(setting, pool, counts[i, j], ceiling)
             sweeps += more
     return counts, sweeps
 
@@ -326,7 +306,7 @@ def first_batch(setting: Setting, pool: Pool, times: NDArray[np.float64], target
     pool = _able(setting, pool, target)
     inside = np.empty(len(pool.steps), dtype=np.bool_)
     best = Choice(np.inf, np.inf, MANY, np.inf, np.inf)
-    axes = _axes(pool)
+    axes = axes_of(pool)
     stack, size, sweeps = _whole(axes), 1, 0
     while size > 0:
         low, high = _corner(axes, stack[size - 1], 0), _corner(axes, stack[size - 1], 1)
@@ -352,7 +332,8 @@ def first_batch(setting: Setting, pool: Pool, times: NDArray[np.float64], target
 def members(setting: Setting, pool: Pool, choice: Choice, target: int) -> tuple[NDArray[np.int64], float]:
     """Return the first ``target`` positions within the choice, and their bytes at its thresholds."""
     timely = np.zeros(len(pool.steps), dtype=np.bool_)
-    timely[pool.by_budget[pool.budgets >= choice.time]] = True
+    for place in range(len(pool.steps)):
+        timely[pool.by_budget[place]] = pool.budgets[place] >= choice.time
     places = np.empty(target, dtype=np.int64)
     n, s1, late = 0, 0, 0
     for i in range(len(pool.steps)):
@@ -369,3 +350,23 @@ def members(setting: Setting, pool: Pool, choice: Choice, target: int) -> tuple[
             late += pool.steps[i] >= 1
     charged = n * choice.steps if setting.padded else s1
     return places, batch_bytes(setting.costs, choice.input, choice.accepted, n, charged, late)
+
+
+@numba.njit(cache=True)
+def count_open(
+    setting: Setting, pool: Pool, keep: NDArray[np.bool_], floor: int, ceiling: int
+) -> tuple[int, int]:
+    """Return the largest count of the candidates in ``keep``, or ``floor``, and the number of sweeps."""
+    size, _, _, sweeps = largest_count(setting, kept(pool, keep), floor, ceiling)
+    return size, sweeps
+
+
+@numba.njit(cache=True)
+def first_open(
+    setting: Setting, pool: Pool, keep: NDArray[np.bool_], times: NDArray[np.float64], size: int
+) -> tuple[NDArray[np.int64], float, int]:
+    """Return the first batch of the candidates in ``keep``: places among them, bytes, number of sweeps."""
+    candidates = kept(pool, keep)
+    choice, sweeps = first_batch(setting, candidates, times, size)
+    places, used = members(setting, candidates, choice, size)
+    return places, used, sweeps

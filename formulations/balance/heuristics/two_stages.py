@@ -69,6 +69,7 @@ class Pair(NamedTuple):
     rooms: tuple[float, float]  # byte, of AD and SD
     widest: tuple[float, float]  # byte, the most room at which the batches are of the same sizes
     sizes: tuple[int, int]  # of the largest batch of AD and of SD, if the other serves nobody
+    bound: int  # users that both may serve together
 
 
 class TwoStages:
@@ -92,6 +93,7 @@ class TwoStages:
         parts = np.array(memory_shares)
         self.rooms = np.stack((np.outer(caches, parts), np.outer(caches, 1.0 - parts)), axis=2)
         self.pairs = self._all_pairs()
+        self.ranked = sorted(self.pairs, key=lambda pair: -pair.bound)  # stable: then by place
 
     def plan(self, first: str, beyond: int = 0) -> Plan:
         """Return the first pair that serves most users when ``first``, ``ad`` or ``sd``, is served first.
@@ -104,13 +106,14 @@ class TwoStages:
         one = MODES.index(first)
         best, place, winner = beyond, (-1, -1), (NOBODY, 0)
         chosen: Pair | None = None
-        for pair in sorted(self.pairs, key=self._rank):
-            if self._rank(pair) > (-best, place):
+        known: dict[tuple[int, int], list[tuple[float, int]]] = {}  # by z and the first batch's identity
+        for pair in self.ranked:
+            if (-pair.bound, pair.place) > (-best, place):
                 break
             sides = self.sides[pair.place[0]]
             batch = sides[one].batch(pair.rooms[one], pair.widest[one], pair.sizes[one])
             floor = max(best - len(batch) - (pair.place < place), 0)
-            size = self._second(pair, 1 - one, batch, floor)
+            size = self._second(pair, 1 - one, batch, floor, known.setdefault((pair.place[0], id(batch)), []))
             if (-len(batch) - size, pair.place) < (-best, place):
                 best, place, winner, chosen = len(batch) + size, pair.place, (batch, size), pair
         if chosen is None:
@@ -126,17 +129,18 @@ class TwoStages:
         """Sweeps so far."""
         return sum(side.sweeps for pair in self.sides for side in pair)
 
-    def _rank(self, pair: Pair) -> tuple[int, tuple[int, int]]:
-        """Return the negative upper bound and the pair's place."""
-        return -min(sum(pair.sizes), self.everybody), pair.place
-
-    def _second(self, pair: Pair, mode: int, closed: Batch, floor: int) -> int:
-        side = self.sides[pair.place[0]][mode]
-        if floor >= pair.sizes[mode]:
-            return floor
+    def _second(
+        self, pair: Pair, mode: int, closed: Batch, floor: int, known: list[tuple[float, int]]
+    ) -> int:
+        """Return the second batch's size, ``floor`` if no larger; ``known`` bounds it by room."""
         room, ceiling = pair.rooms[mode], pair.sizes[mode]
+        ceiling = min([ceiling, *(most for upper, most in known if room <= upper)])
+        if floor >= ceiling:
+            return floor
+        side = self.sides[pair.place[0]][mode]
         size, sweeps = side.view.count(side.share, room, side.padded, closed, floor, ceiling)
         side.sweeps += sweeps
+        known.append((room, size))
         return size
 
     def _all_pairs(self) -> list[Pair]:
@@ -149,6 +153,8 @@ class TwoStages:
         second.sweeps += sd_sweeps
         sizes = np.stack((ads[::-1, ::-1], sds), axis=2)
         alike = sizes[:, :, None, :] == sizes[:, None, :, :]
-        widest = np.where(alike, self.rooms[:, None, :, :], 0.0).max(axis=2).tolist()
-        known = (self.rooms.tolist(), widest, sizes.tolist())
-        return [Pair((i, j), *(tuple(table[i][j]) for table in known)) for i, j in np.ndindex(*sds.shape)]
+        widest = np.where(alike, self.rooms[:, None, :, :], 0.0).max(axis=2)
+        places = [(i, j) for i in range(len(sizes)) for j in range(len(sizes[0]))]
+        tables = (map(tuple, table.reshape(-1, 2).tolist()) for table in (self.rooms, widest, sizes))
+        bounds = np.minimum(sizes.sum(axis=2), self.everybody).ravel().tolist()
+        return list(map(Pair, places, *tables, bounds))
