@@ -82,4 +82,4 @@ def _gains(records: Sequence[Record], sweep: Sweep, family: str) -> str:
         value = published.get(("average_gain", sweep.experiment, family, baseline))
         beside = "" if value is None else f" (published {value:+g})"
         lines.append(f"over {label_of('balance', baseline)}: {measured.value:+.1f} %{beside}")
-    return "\n".join(["Mean gain of Algorithm 3", *lines]) if lines else ""
+    return "\n".join([f"Proved optimum: {label_of('balance', OPTIMUM)}. Gain of Algorithm 3", *lines])
