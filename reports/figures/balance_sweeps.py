@@ -56,7 +56,8 @@ def _draw(records: Sequence[Record], sweep: Sweep, family: str, folder: Path) ->
     for i, (method, points) in enumerate(curves.items()):
         means = {at: (p.mean.value, p.mean.low, p.mean.high) for at, p in points.items()}
         rows = {at: p.rows for at, p in points.items()}
-        plot_intervals(axes, "balance", method, means, (i - (len(curves) - 1) / 2) * width, rows)
+        label = "Proved optimum" if method == OPTIMUM else ""
+        plot_intervals(axes, "balance", method, means, (i - (len(curves) - 1) / 2) * width, rows, label)
     axes.set(xlabel=AXES[sweep.axis], ylabel="Users served / $K$", ylim=(0.0, None))
     axes.set_xticks(sweep.values)
     axes.set_title(_gains(records, sweep, family), fontsize=6.5, loc="left")
