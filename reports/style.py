@@ -96,6 +96,9 @@ METHOD_STYLES: dict[str, MethodStyle] = {
     "clairvoyant-relaxed": MethodStyle(GREEN, "v", ":"),
     "clairvoyant-grid": MethodStyle(YELLOW, "P", ":"),
     "greedy": MethodStyle(ORANGE, "^", "--"),
+    "heu": MethodStyle(BLUE, "o", "-"),
+    "core-beam": MethodStyle(GREEN, "s", "-"),
+    "lp-bound": MethodStyle(SKY, "v", ":"),
 }
 _OWN_COLOURS, _OWN_MARKERS = ("#555555", "#888888", "#AAAAAA"), ("H", "p", "d", "h", "8")
 _SETTINGS: dict[str, Any] = {
