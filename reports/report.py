@@ -15,7 +15,7 @@ from bench.judging.claims import Judged, judge_all
 from instances.errors import InputError
 from instances.files import write_whole
 from reports import tables
-from reports.figures import clairvoyant, fig6
+from reports.figures import clairvoyant, fig6, mmkp
 
 __all__ = ["write_report"]
 
@@ -23,6 +23,7 @@ FIGURES = {
     "fig6a": "Fig. 6(a): running time of Algorithm 3 against exhaustive search",
     "fig6b": "Fig. 6(b): normalised throughput",
     "clairvoyant": "Share of the clairvoyant bound against the load",
+    "mmkp": "MMKP: mean gap to the least bound against time",
 }
 
 
@@ -42,7 +43,7 @@ def write_report(records: Sequence[Record], folder: Path, *, anonymous: bool = F
     figures = folder / "figures"
     try:
         figures.mkdir(parents=True, exist_ok=True)
-        drawn = [*fig6.draw(used, figures), *clairvoyant.draw(used, figures)]
+        drawn = [*fig6.draw(used, figures), *clairvoyant.draw(used, figures), *mmkp.draw(used, figures)]
     except OSError as error:
         raise InputError(f"{folder}: found {error.strerror}, expected a folder to write to") from None
     judged = judge_all(used)
@@ -112,6 +113,7 @@ def _tables(records: Sequence[Record], judged: Sequence[Judged]) -> list[tables.
         tables.fig6_table(records),
         tables.growth_table(records),
         tables.real_table(records),
+        tables.mmkp_class_table(records),
         tables.mmkp_table(records),
         tables.files_table(records),
         tables.status_table(records),

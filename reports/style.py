@@ -66,6 +66,11 @@ METHOD_STYLES: dict[str, MethodStyle] = {
     "proportional-fair": MethodStyle(YELLOW, "<", "--"),
     "clairvoyant-tangent": MethodStyle(BLACK, "D", "-."),
     "greedy": MethodStyle(ORANGE, "^", "--"),
+    "heu": MethodStyle(GREEN, ">", "--"),
+    "core-beam": MethodStyle(BLUE, "o", "-"),
+    "milp-highs": MethodStyle(RED, "X", "-."),
+    "exact": MethodStyle(BLACK, "D", "-"),
+    "lp-bound": MethodStyle(PURPLE, "v", ":"),
 }
 _FALLBACK = MethodStyle(GREY, ".", "-")
 _SETTINGS: dict[str, Any] = {

@@ -29,5 +29,5 @@ EXPERIMENTS: dict[str, Callable[[int | None], list[Job]]] = {
     "balance-real": lambda seeds: balance.real(seeds or 10),
     "handover-clairvoyant": lambda seeds: handover.clairvoyant(seeds or 30),
     "handover-real": lambda seeds: handover.real(seeds or 10),
-    "mmkp": lambda seeds: mmkp.benchmark(seeds or 10),
+    "mmkp": lambda seeds: mmkp.everything(seeds or 10),
 }

@@ -61,7 +61,7 @@ class Ratio:
 
 def optima(records: Iterable[Record]) -> dict[str, float]:
     """Return the proved optimum of each BALANCE or MMKP instance, by content hash."""
-    exact = ("exhaustive", "exhaustive-naive", "milp")
+    exact = ("exhaustive", "exhaustive-naive", "milp", "milp-highs", "exact")
     return {
         r.instance_sha256: r.checked_objective
         for r in records
@@ -306,7 +306,9 @@ def _proved_value(records: Sequence[Record], instance: str) -> Measurement:
         reasons = {r.message for r in runs if r.message} or {"no exact run in the store"}
         raise NotTestableError("; ".join(sorted(reasons)))
     value = proved[0].checked_objective or 0.0
-    return Measurement(value, value, value, 1, 1, "proved (1 witness)", key=proved[0].key)
+    count = len({r.method for r in proved if r.checked_objective == proved[0].checked_objective})
+    witnesses = "1 witness" if count == 1 else f"{count} witnesses"
+    return Measurement(value, value, value, 1, 1, f"proved ({witnesses})", key=proved[0].key)
 
 
 MEASURES: dict[str, Callable[..., Measurement]] = {
