@@ -10,6 +10,7 @@ from typing import Any
 import typer
 
 from bench.commands.compare import compare_stores
+from bench.commands.convert import convert_file
 from bench.commands.export import export_store
 from bench.commands.fetch import fetch_files
 from bench.commands.fit import fit_app
@@ -67,6 +68,7 @@ def _top(
 app.command("methods")(list_methods)
 app.command("generate")(generate_instances)
 app.command("import")(import_instance)
+app.command("convert")(convert_file)
 app.command("solve")(solve_file)
 app.command("check")(check_decision)
 app.command("verify")(verify_proof)

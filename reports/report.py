@@ -28,6 +28,7 @@ from reports.figures import (
     growth,
     handover_horizon,
     handover_sweeps,
+    mmkp,
     secant,
 )
 from reports.handover_tables import handover_tables
@@ -51,6 +52,7 @@ FIGURES = {
     "clairvoyant": "ImpactHO, Section VI-E: share of the clairvoyant bound against the load",
     **secant.TITLES,
     **handover_horizon.TITLES,
+    "mmkp": "MMKP: mean gap to the least bound against time",
     **balance_gap.TITLES,
     **distance_and_cost.TITLES,
 }  # in the order of the page
@@ -63,6 +65,7 @@ DRAWERS = (
     clairvoyant.draw,
     handover_horizon.draw,
     secant.draw,
+    mmkp.draw,
     balance_gap.draw,
     distance_and_cost.draw,
 )
@@ -133,6 +136,7 @@ def _tables(records: Sequence[Record]) -> list[Table]:
             bounds_table(records),
             *handover_tables(records),
             tables.real_table(records),
+            tables.mmkp_class_table(records),
             tables.mmkp_table(records),
             tables.files_table(records),
         ]

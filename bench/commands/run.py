@@ -9,7 +9,7 @@ import sys
 import time
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
@@ -205,12 +205,21 @@ def _file_jobs(target: Path, methods: list[str]) -> list[Any]:
         raise InputError(f"{target}: found no file, expected files of instances")
     jobs = []
     for path in paths:
-        problem = problem_of(load_instance(path))
-        names = [method.name for method in methods_of(problem) if not methods or method.name in methods]
-        names += [_absolute(name) for name in methods if ":" in name]
-        source = FromFile(str(path.absolute()))
-        jobs += [Job("files", problem, source, name) for name in names]
+        for item in _items(path):
+            problem = problem_of(load_instance(path, item=item))
+            names = [method.name for method in methods_of(problem) if not methods or method.name in methods]
+            names += [_absolute(name) for name in methods if ":" in name]
+            source = FromFile(str(path.absolute()), item=item)
+            jobs += [Job("files", problem, source, name) for name in names]
     return jobs
+
+
+def _items(path: Path) -> Sequence[int | None]:
+    """Return the problems of a file that holds several, counted from 1, else None alone."""
+    from instances.importers.mmkp_text import problem_count
+
+    count = problem_count(path)
+    return [None] if count == 1 else range(1, count + 1)
 
 
 def _absolute(method: str) -> str:

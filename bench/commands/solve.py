@@ -21,6 +21,7 @@ def solve_file(
     time_limit: float | None = typer.Option(None, "--time-limit", help="Seconds.", min=0.0, max=1e9),
     memory_limit: float | None = typer.Option(None, "--memory-limit", help="Megabytes.", min=0.0, max=1e9),
     proof: Path | None = typer.Option(None, "--proof", help="File for the proof of the bound."),
+    item: int | None = typer.Option(None, "--item", help="Which problem of a file of several, from 1."),
     output: Path | None = typer.Option(None, "-o", "--output", help="File for the decision."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
 ) -> int:
@@ -33,7 +34,7 @@ def solve_file(
     from formulations.result import Limits
     from instances.files import load_instance
 
-    instance = load_instance(file)
+    instance = load_instance(file, item=item)
     problem = problem_of(instance)
     options = parse_settings(settings)
     chosen = find(problem, method)
@@ -41,7 +42,8 @@ def solve_file(
     if proof is not None:
         check_provable(chosen)
     limits = Limits(time_s=time_limit, memory_mb=memory_limit)
-    job = Job("solve", problem, FromFile(str(file.absolute())), method, tuple(options.items()), limits)
+    source = FromFile(str(file.absolute()), item=item)
+    job = Job("solve", problem, source, method, tuple(options.items()), limits)
     record = next(iter(run_all([job])))
     answer = _answer(record)
     decision = answer["decision"]
@@ -60,6 +62,7 @@ def solve_file(
 def check_decision(
     file: Path = typer.Argument(..., help="An instance."),
     decision: Path = typer.Argument(..., help="A decision for it."),
+    item: int | None = typer.Option(None, "--item", help="Which problem of a file of several, from 1."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
 ) -> int:
     """Re-evaluate a decision exactly; exit status 1 when it is infeasible."""
@@ -67,7 +70,7 @@ def check_decision(
     from bench.registry import PROBLEMS, problem_of, resolve
     from instances.files import document_of, load_decision, load_instance
 
-    instance, chosen = load_instance(file), load_decision(decision)
+    instance, chosen = load_instance(file, item=item), load_decision(decision)
     problem = problem_of(instance)
     expected = {"balance": "assignment", "slot": "allocation", "handover": "schedule", "mmkp": "choice"}[
         problem

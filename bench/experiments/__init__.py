@@ -48,5 +48,5 @@ EXPERIMENTS: dict[str, Callable[[int | None], list[Job]]] = {
     "handover-horizon": lambda seeds: handover_sweeps.horizon(seeds or 30),
     "handover-allocators": lambda seeds: handover_sweeps.allocators(seeds or 5),
     "handover-real": lambda seeds: handover.real(seeds or 10),
-    "mmkp": lambda seeds: mmkp.benchmark(seeds or 10),
+    "mmkp": lambda seeds: mmkp.everything(seeds or 10),
 }

@@ -42,10 +42,11 @@ class FromFile:
     path: str
     family: str = "file"
     seed: int = 0
+    item: int | None = None  # of a file that holds several problems, counted from 1
 
     def make(self) -> Instance:
         """Return the instance."""
-        return load_instance(self.path)
+        return load_instance(self.path, item=self.item)
 
 
 @dataclass(frozen=True)

@@ -344,9 +344,10 @@ def _proved_value(records: Sequence[Record], instance: str) -> Measurement:
         reasons = {r.message for r in runs if r.message} or {"no exact run in the store"}
         raise NotTestableError("; ".join(sorted(reasons)))
     value = proved[0].checked_objective or 0.0
-    return Measurement(
-        value, value, value, 1, 1, "proved (1 witness)", key=proved[0].key, keys=(proved[0].key,)
-    )
+    count = len({r.method for r in proved if r.checked_objective == proved[0].checked_objective})
+    witnesses = "1 witness" if count == 1 else f"{count} witnesses"
+    keys = tuple(r.key for r in proved)
+    return Measurement(value, value, value, 1, 1, f"proved ({witnesses})", key=keys[0], keys=keys)
 
 
 MEASURES: dict[str, Callable[..., Measurement]] = {

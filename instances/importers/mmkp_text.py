@@ -15,7 +15,15 @@ from instances.importers.text import TextFile, read
 from instances.importers.tokens import first_tokens
 from instances.mmkp import MmkpInstance
 
-__all__ = ["MMKP_FORMATS", "format_of", "instance_of", "read_mmkp", "without_padding", "write_mmkp"]
+__all__ = [
+    "MMKP_FORMATS",
+    "format_of",
+    "instance_of",
+    "problem_count",
+    "read_mmkp",
+    "without_padding",
+    "write_mmkp",
+]
 
 MMKP_FORMATS = ("khan", "irregular", "hiremath-hill")
 _BY_COUNT = {3: "khan", 2: "irregular", 4: "hiremath-hill"}  # integers on the first line
@@ -57,6 +65,12 @@ def read_mmkp(
         expected = "n l m, n m or the problem's number and n l m"
         raise file.error(first + 1, "sizes", file.lines[first].strip(), expected)
     return instance_of(file, item)
+
+
+def problem_count(path: str | PathLike[str]) -> int:
+    """Return how many problems a file holds: 1 unless it is one of Hiremath and Hill's."""
+    file = read(path)
+    return len(hiremath_hill.instances_of(file)) if format_of(file.text) == "hiremath-hill" else 1
 
 
 def instance_of(file: TextFile, item: int | None = None) -> MmkpInstance:

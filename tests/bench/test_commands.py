@@ -128,7 +128,7 @@ def test_generate_lists_families() -> None:
         (("solve", "none.json", "--method", "hybrid"), "none.json: found no such file, expected a file"),
         (("solve", "none.json"), "certigap: Missing option '--method'"),
         (("run", "nowhere"), "nowhere: found neither, expected a folder or one of bench, "),
-        (("run", "mmkp", "--method", "fast"), "--method: found fast, expected some of greedy, milp"),
+        (("run", "mmkp", "--method", "fast"), "--method: found fast, expected some of core-beam"),
         (
             ("run", "mmkp", "--executor", "cloud"),
             "--executor: found cloud, expected one of processes, serial",

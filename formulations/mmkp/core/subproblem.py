@@ -22,8 +22,9 @@ __all__ = ["Core", "core_of", "fits_integers"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-MAX_BITS = 16
+PRICE_BITS = 12  # a price of the most valued item for the heaviest is at least so many bits long
 _SAFE = 2**60
+_HEAVIEST = 2**50
 
 
 class Core(NamedTuple):
@@ -48,10 +49,12 @@ def fits_integers(problem: IntegerMmkp) -> bool:
         return False
     total = int(problem.values.max(initial=0)) * (problem.n_groups + 1)
     used = int(problem.weights.max(initial=0)) * (problem.n_groups + 1)
-    return total < _SAFE and max(used, int(problem.capacities.max(initial=0))) < _SAFE // 2**16
+    return total < _SAFE and max(used, int(problem.capacities.max(initial=0))) < _HEAVIEST
 
 
-def core_of(problem: IntegerMmkp, groups: Sequence[Ints], capacities: Ints) -> Core:
+def core_of(
+    problem: IntegerMmkp, groups: Sequence[Ints], capacities: Ints, fraction: int | None = None
+) -> Core:
     """Return the core of some groups.
 
     Parameters
@@ -62,6 +65,8 @@ def core_of(problem: IntegerMmkp, groups: Sequence[Ints], capacities: Ints) -> C
         The items that are kept of each group, by their numbers in the problem; at least one a group.
     capacities : (m,)
         What these groups may use, at least 0.
+    fraction
+        That of a core that holds this one, for common prices; a good one if None.
     """
     kept = np.concatenate(groups)
     start = np.concatenate(([0], np.cumsum([len(group) for group in groups])))
@@ -71,8 +76,6 @@ def core_of(problem: IntegerMmkp, groups: Sequence[Ints], capacities: Ints) -> C
     least[:-1] = np.cumsum(smallest[::-1], axis=0)[::-1]
     value_scale = float(max(values.max(), 1))
     row_scale = np.maximum(weights.max(axis=0), 1).astype(np.float64)
-    total = int(values.max()) * len(groups) + 1
-    bits = max(min(MAX_BITS, (_SAFE // total).bit_length() - 1), 0)
     used = np.maximum(capacities, weights.max(axis=0) * len(groups)) + 1
     return Core(
         start,
@@ -84,6 +87,13 @@ def core_of(problem: IntegerMmkp, groups: Sequence[Ints], capacities: Ints) -> C
         weights / row_scale,
         value_scale,
         row_scale,
-        2**bits,
+        fraction or _fraction(values, weights, len(groups)),
         _SAFE // (used * max(len(capacities), 1)),
     )
+
+
+def _fraction(values: Ints, weights: Ints, groups: int) -> int:
+    """Return a power of two by which totals may be multiplied and that tells prices finely apart."""
+    safe = (_SAFE // (int(values.max()) * groups + 1)).bit_length() - 1
+    fine = PRICE_BITS + max(int(weights.max(initial=1)) // max(int(values.max()), 1), 1).bit_length()
+    return int(2 ** max(min(safe, max(fine, 16)), 0))

@@ -56,7 +56,7 @@ def solve_exact(instance: MmkpInstance, *, limits: Limits, seed: int = 0) -> Res
         raise InputError("values, weights: found totals above 2**60 units, expected smaller ones")
     search = Search(problem, np.random.Generator(np.random.PCG64(seed)), begin)
     budget = None if limits.time_s is None else SHARE * limits.time_s
-    search.run(Limits(time_s=budget), FIRST_WIDTH, FIRST_ROUNDS)
+    search.run(Limits(time_s=budget, steps=min(FIRST_ROUNDS, instance.n_groups // 4)), FIRST_WIDTH, None)
     started = time.perf_counter()
     stopped, counters = _prove(search, limits)
     phases = {"heuristic": started - begin, "solve": time.perf_counter() - started}
@@ -77,7 +77,7 @@ def _prove(search: Search, limits: Limits) -> tuple[Stopped, dict[str, int]]:
     if root.whole <= search.value or any(len(group) == 0 for group in groups):
         return Stopped.DONE, counters
     groups.sort(key=lambda group: -float(root.loss[group[1]]) if len(group) > 1 else -math.inf)
-    core = core_of(problem, groups, problem.capacities)
+    core = core_of(problem, groups, problem.capacities, root.fraction)
     items = np.concatenate(groups)
     tree = new_tree(core, best_prices(core)[0], search.value)
     stopped = _run(search, core, tree, items, limits)

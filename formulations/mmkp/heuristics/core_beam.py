@@ -120,10 +120,9 @@ class Search:
         left = self.problem.capacities - self.problem.weights[fixed].sum(axis=0)
         if np.any(left < 0):
             return True
-        core = core_of(self.problem, [items[g] for g in groups], left)
-        prices = self.root.prices * core.fraction // self.root.fraction
+        core = core_of(self.problem, [items[g] for g in groups], left, self.root.fraction)
         known = self.value - int(self.problem.values[fixed].sum())
-        found = beam(core, prices, known, width, self.rng)
+        found = beam(core, self.root.prices, known, width, self.rng)
         if found is not None:
             chosen = base.copy()
             chosen[groups] = np.concatenate([items[g] for g in groups])[found]
