@@ -42,6 +42,7 @@ Floats = NDArray[np.float64]
 
 CLOSED = 1e-9  # gap a user that counts as none
 ROUNDS = (32, 256, 2048, 8192)  # nodes that each open group may have
+MOST_WORK = 600_000  # nodes times users and segments of one tree, so that limits of time hold between trees
 PASSES = 6  # over the horizon, to improve the schedule
 PART_NODES = 200
 
@@ -109,7 +110,8 @@ class _Search:
     def grown(self, group: Group, known: float, gap: float, nodes: int) -> Tree:
         """Grow a tree from the whole interval [0, 1] of each user, within the nodes that are left."""
         n = len(group.linear)
-        allowed = int(max(1, min(nodes, self.nodes_left)))
+        work = n + len(group.floor)
+        allowed = int(max(1, min(nodes, self.nodes_left, MOST_WORK // work)))
         tree = grow(self.horizon.family, group, np.zeros(n), np.ones(n), known, gap, allowed)
         self.nodes_left -= len(tree.split)
         self.counters["nodes"] += len(tree.split)
