@@ -42,6 +42,7 @@ Floats = NDArray[np.float64]
 
 CLOSED = 1e-9  # gap a user that counts as none
 ROUNDS = (32, 256, 2048, 8192)  # nodes that each open group may have
+MOST_WORK = 600_000  # nodes times users and segments of one tree, so that limits of time hold between trees
 PASSES = 6  # over the horizon, to improve the schedule
 PART_NODES = 200
 
@@ -109,7 +110,8 @@ class _Search:
     def grown(self, group: Group, known: float, gap: float, nodes: int) -> Tree:
         """Grow a tree from the whole interval [0, 1] of each user, within the nodes that are left."""
         n = len(group.linear)
-        allowed = int(max(1, min(nodes, self.nodes_left)))
+        work = n + len(group.floor)
+        allowed = int(max(1, min(nodes, self.nodes_left, MOST_WORK // work)))
         tree = grow(self.horizon.family, group, np.zeros(n), np.ones(n), known, gap, allowed)
         self.nodes_left -= len(tree.split)
         self.counters["nodes"] += len(tree.split)
@@ -173,15 +175,12 @@ def _root(instance: HandoverTrace, horizon: Horizon, gap: float, limits: Limits)
     return search
 
 
-def _branch(search: _Search) -> None:
-    """Grow trees around users inside their chords, more nodes in each round for those still open."""
-    if search.closed():
-        return
+def _cut_out(search: _Search) -> None:
+    """Make the groups around users inside their chords, each with the root of its tree."""
     horizon, n = search.horizon, len(search.fraction)
     shape = envelopes(horizon.family, horizon.curves, np.zeros(n), np.ones(n))
     losing = envelope_gaps(horizon.family, horizon.curves, shape, search.root) > 0.01 * search.gap
     lowest = window_prices(horizon.windows, search.price)
-    sides = search.root.copy()
     for span in ranges_around(horizon, losing):
         if search.spent():
             return
@@ -190,7 +189,15 @@ def _branch(search: _Search) -> None:
         before = bound_of(horizon.family, group, *ends, search.price[span.low : span.high].copy())
         tree = search.grown(group, -math.inf, 0.0, 1)
         search.branches.append(_Branch(span, group, place, before, tree))
-    search.counters["groups"] = len(search.branches)
+        search.counters["groups"] += 1
+
+
+def _branch(search: _Search) -> None:
+    """Grow the groups' trees, more nodes in each round for those still open."""
+    if search.closed():
+        return
+    _cut_out(search)
+    sides = search.root.copy()
     for nodes in ROUNDS:
         for branch in search.branches:
             if search.closed() or search.spent():
@@ -198,11 +205,11 @@ def _branch(search: _Search) -> None:
             if branch.open(0.25 * search.gap):
                 allowed = 0.25 * search.gap * branch.own()
                 tree = search.grown(branch.group, -math.inf, allowed, nodes)
-                if tree.bound < branch.tree.bound or tree.value > branch.tree.value:
+                if tree.bound <= branch.tree.bound:
                     branch.tree = tree
             own = branch.place >= 0
             sides[branch.place[own]] = branch.tree.fraction[own]
-        search.offer(fixed_sides(horizon, sides))
+        search.offer(fixed_sides(search.horizon, sides))
 
 
 def _improve(search: _Search) -> None:

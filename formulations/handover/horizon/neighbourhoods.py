@@ -15,7 +15,8 @@ from formulations.handover.horizon.envelope import Curves, envelopes, surpluses_
 from formulations.handover.horizon.envelope_optimum import Windows, envelope_optimum, window_prices
 from formulations.handover.horizon.groups import Range
 from formulations.handover.horizon.segments import Horizon
-from formulations.handover.utility import _values
+from formulations.handover.utility import values
+from instances.handover import UTILITIES
 
 __all__ = ["fixed_sides", "losses", "part_of", "parts"]
 
@@ -55,7 +56,7 @@ def losses(horizon: Horizon, fraction: Floats, price: Floats) -> tuple[Floats, F
     curves, windows, n = horizon.curves, horizon.windows, len(fraction)
     lowest = window_prices(windows, price)
     best = surpluses_on(horizon.family, curves, np.zeros(n), np.ones(n), curves.cache * lowest)
-    gained = _values(horizon.family, *curves[1:], fraction)
+    gained = values(UTILITIES[horizon.family], *curves[1:], fraction)
     by_user = best - gained + curves.cache * fraction * lowest
     sold = segment_use(curves.cache * fraction, windows, lowest)
     return by_user, price * windows.carried - sold
