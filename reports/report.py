@@ -25,6 +25,8 @@ from reports.figures import (
     fig1,
     fig6,
     growth,
+    handover_horizon,
+    handover_sweeps,
 )
 from reports.html import html_page
 from reports.latex import latex
@@ -43,6 +45,8 @@ FIGURES = {
     "fig6b": "BALANCE, Fig. 6(b): normalised throughput",
     "growth": "BALANCE, Fig. 6(a): fitted growth of the running times with its 95 % intervals",
     "clairvoyant": "ImpactHO, Section VI-E: share of the clairvoyant bound against the load",
+    **handover_sweeps.TITLES,
+    **handover_horizon.TITLES,
     **balance_gap.TITLES,
     **distance_and_cost.TITLES,
 }  # in the order of the page
@@ -52,6 +56,8 @@ DRAWERS = (
     fig6.draw,
     growth.draw,
     clairvoyant.draw,
+    handover_sweeps.draw,
+    handover_horizon.draw,
     balance_gap.draw,
     distance_and_cost.draw,
 )
@@ -116,6 +122,7 @@ def _tables(records: Sequence[Record]) -> list[Table]:
             tables.fig6_table(records),
             tables.growth_table(records),
             tables.clairvoyant_table(records),
+            *handover_tables.handover_tables(records),
             tables.real_table(records),
             tables.mmkp_table(records),
             tables.files_table(records),

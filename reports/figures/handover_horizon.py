@@ -34,7 +34,7 @@ def _draw_gaps(records: Sequence[Record], folder: Path) -> list[Path]:
         means = gap_points(records, version)
         if means:
             points = {at: (m.value, m.low, m.high) for at, m in means.items()}
-            plot_intervals(axes, "handover", version.style, points, 0.06 * (i - 1.5), version.label)
+            plot_intervals(axes, "handover", version.style, points, 0.06 * (i - 1.5), label=version.label)
             drawn = True
     if not drawn:
         return discard(figure)
