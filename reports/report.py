@@ -13,7 +13,7 @@ from bench.jobs.job import Record
 from bench.judging.claims import judge_all
 from instances.errors import InputError
 from instances.files import write_whole
-from reports import provenance, tables
+from reports import handover_tables, provenance, tables
 from reports.anonymous import anonymised
 from reports.cells import Table
 from reports.contents import Rows, filled, page_of
