@@ -14,6 +14,7 @@ from bench.commands.convert import convert_file
 from bench.commands.export import export_store
 from bench.commands.fetch import fetch_files
 from bench.commands.fit import fit_app
+from bench.commands.fit_utility import utility_command
 from bench.commands.generate import generate_instances, import_instance
 from bench.commands.hunt import hunt_worst_case
 from bench.commands.methods import list_methods
@@ -39,6 +40,12 @@ def _write_report(records: Sequence[Any], folder: Path, **options: Any) -> Seque
     from reports.report import write_report
 
     return write_report(records, folder, **options)
+
+
+def _draw_fits(curves: Sequence[Any], fits: Sequence[Sequence[Any]], folder: Path) -> Sequence[Path]:
+    from reports.figures.utility_fit import draw_fits
+
+    return draw_fits(curves, fits, folder)
 
 
 def _print_version(wanted: bool) -> None:
@@ -78,6 +85,7 @@ app.command("export")(export_store)
 app.command("show")(show_record)
 app.command("hunt")(hunt_worst_case)
 app.command("fetch")(fetch_files)
+fit_app.command("utility")(utility_command(_draw_fits))
 app.add_typer(fit_app, name="fit")
 app.command("scaling")(check_scaling)
 app.command("report")(report_command(_write_report))

@@ -10,12 +10,12 @@ import numpy as np
 
 from bench.experiments.handover_sweeps import ALLOCATORS, SWEEPS, Curve
 from bench.jobs.job import Record, parameters_of
-from bench.judging.handover_measures import crossover, curve_means, hybrid_mean, latency_mean
+from bench.judging.handover_measures import crossover, curve_means, curve_rows, hybrid_mean, latency_mean
 from bench.judging.horizon_gaps import closed_shares
 from bench.judging.measures import Measurement, NotTestableError
 from bench.judging.statistics import Mean
 from formulations.handover.hybrid import REPREFILL_MS
-from reports.tables import Table
+from reports.cells import Table, cell
 
 __all__ = [
     "admission_table",
@@ -43,16 +43,9 @@ def latency_table(records: Sequence[Record]) -> Table:
     for tokens, (hybrid, ours) in PUBLISHED_MS.items():
         if own:
             cells = [_latency(measure, own, tokens) for measure in (hybrid_mean, latency_mean)]
-            rows.append(
-                (
-                    f"{tokens // 1024}K",
-                    f"{REPREFILL_MS[tokens]:g}",
-                    str(hybrid),
-                    cells[0],
-                    str(ours),
-                    cells[1],
-                )
-            )
+            context, input_ms = f"{tokens // 1024}K", f"{REPREFILL_MS[tokens]:g}"
+            first, second = (cell(text, own) for text in cells)
+            rows.append((context, input_ms, str(hybrid), first, str(ours), second))
     columns = (
         "context", "re-prefill (input, ms)", "Hybrid, published", "Hybrid, measured [95 %]",
         "proposed, published", "proposed, measured [95 %]",
@@ -93,12 +86,13 @@ def admission_table(records: Sequence[Record]) -> Table:
     """Return accuracy and starvation of every reading of "no admission" beside the policies with it."""
     rows = []
     for curve in SWEEPS["handover-fig5b"].curves:
-        means = {
-            (what, load): curve_means(records, "handover-fig5b", curve, what).get(load)
-            for what, load in (("accuracy", 4.0), ("accuracy", 12.0), ("starved", 12.0))
-        }
-        if all(means.values()):
-            rows.append((_name(curve), *(_mean(m) for m in means.values())))
+        behind = curve_rows(records, "handover-fig5b", curve)
+        cells = []
+        for what, load in (("accuracy", 4.0), ("accuracy", 12.0), ("starved", 12.0)):
+            mean = curve_means(records, "handover-fig5b", curve, what).get(load)
+            cells.append(cell(_mean(mean), behind.get(load, [])))
+        if behind:
+            rows.append((_name(curve), *cells))
     columns = ("policy", "accuracy at ρ = 4 (%)", "at ρ = 12 (%)", "starved at ρ = 12 (%)")
     return Table("Admission control and its absence, by reading", columns, rows, frozenset(columns[1:]))
 
@@ -143,7 +137,7 @@ def allocators_table(records: Sequence[Record]) -> Table:
         name = runs[0].method.rpartition(":")[2] + (f" ({options})" if options else "")
         time = f"{1e3 * float(np.median([r.solve_s or 0.0 for r in good])):.3g}"
         error = f"{max(errors):.1e}" if errors else "–"
-        rows.append((str(size), name, f"{len(good)}/{len(runs)}", time, error))
+        rows.append((str(size), name, f"{len(good)}/{len(runs)}", cell(time, good), cell(error, good)))
     columns = ("users", "method", "n", "median time (ms)", "largest error of a fraction")
     note = "Errors are to a bisection in 200-bit arithmetic, where that was run."
     return Table("Ways to a slot's price", columns, rows, frozenset({"users", *columns[2:]}), note)

@@ -22,6 +22,7 @@ __all__ = [
     "HANDOVER_MEASURES",
     "crossover",
     "curve_means",
+    "curve_rows",
     "curve_values",
     "hybrid_mean",
     "latency_mean",
@@ -39,17 +40,27 @@ def settings_of(record: Record) -> dict[str, float]:
 
 def curve_values(records: Iterable[Record], experiment: str, curve: Curve, what: str = "accuracy") -> Values:
     """Return a curve's values of a sweep, %, by the sweep's value and seed; ``what`` may be ``starved``."""
+    found = curve_rows(records, experiment, curve)
+    return {at: {r.seed: _percent(r, what) for r in rows} for at, rows in found.items()}
+
+
+def _percent(record: Record, what: str) -> float:
+    total = record.extra["checked"]["starved"] if what == "starved" else record.checked_objective or 0.0
+    return 100.0 * float(total) / record.size
+
+
+def curve_rows(records: Iterable[Record], experiment: str, curve: Curve) -> dict[float, list[Record]]:
+    """Return the rows behind each point of a curve, by the sweep's value, one a seed."""
     chosen, parameters = SWEEPS[experiment], parameters_of(curve.options)
-    values: Values = defaultdict(dict)
+    rows: dict[float, dict[int, Record]] = defaultdict(dict)
     for r in records:
         same = (r.experiment, r.method, r.family, r.parameters) == (
             experiment, curve.method, curve.family, parameters
         )  # fmt: skip
         at = settings_of(r).get(chosen.axis)
         if same and at is not None and r.size and r.feasible and r.status in SOLVED:
-            total = r.extra["checked"]["starved"] if what == "starved" else r.checked_objective or 0.0
-            values[at][r.seed] = 100.0 * total / r.size
-    return dict(sorted(values.items()))
+            rows[at][r.seed] = r
+    return {at: list(by_seed.values()) for at, by_seed in sorted(rows.items())}
 
 
 def curve_means(

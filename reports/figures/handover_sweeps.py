@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench.experiments.handover_sweeps import SWEEPS, Curve
 from bench.jobs.job import Record
-from bench.judging.handover_measures import curve_means
+from bench.judging.handover_measures import curve_means, curve_rows
 from reports.style import discard, new_figure, plot_intervals, save_figure, style_of
 
 __all__ = ["TITLES", "draw"]
@@ -100,14 +100,15 @@ def _draw(records: Sequence[Record], panel: Panel, folder: Path) -> list[Path]:
     figure, axes = new_figure()
     figure.set_size_inches(*SIZE_INCHES)
     experiment, what = panel.experiment, panel.what
-    drawn = ((style, name, curve_means(own, experiment, c, what)) for style, name, c in panel.curves)
-    found = [curve for curve in drawn if curve[2]]
+    drawn = ((*entry, curve_means(own, experiment, entry[2], what)) for entry in panel.curves)
+    found = [entry for entry in drawn if entry[3]]
     if not found:
         return discard(figure)
     width = (sweep.values[-1] - sweep.values[0]) * scale * SPREAD
-    for i, (style, name, means) in enumerate(found):
+    for i, (style, name, curve, means) in enumerate(found):
         points = {at * scale: (m.value, m.low, m.high) for at, m in means.items()}
-        plot_intervals(axes, "handover", style, points, (i - (len(found) - 1) / 2) * width, label=name)
+        rows = {at * scale: behind for at, behind in curve_rows(own, experiment, curve).items()}
+        plot_intervals(axes, "handover", style, points, (i - (len(found) - 1) / 2) * width, rows, name)
     for x, value, style in panel.published:
         axes.plot(
             x, value, "*", color=style_of(style).colour, markerfacecolor="white", markersize=9, zorder=5,
