@@ -47,7 +47,7 @@ FIGURES = {
     **balance_sweeps.TITLES,
     "fig6a": "BALANCE, Fig. 6(a): running time of Algorithm 3 against exhaustive search",
     "fig6b": "BALANCE, Fig. 6(b): normalised throughput",
-    "growth": "BALANCE, Fig. 6(a): fitted growth of the running times with its 95 % intervals",
+    "growth": "Fitted growth of the running times with its 95 % intervals",
     **handover_sweeps.TITLES,
     "clairvoyant": "ImpactHO, Section VI-E: share of the clairvoyant bound against the load",
     **secant.TITLES,
@@ -69,7 +69,7 @@ DRAWERS = (
     balance_gap.draw,
     distance_and_cost.draw,
 )
-CHECKS = ("The ½-approximation", "Water-filling against", "Fig. 6: growth", "Own instances")
+CHECKS = ("The ½-approximation", "Water-filling against", "Growth of running times", "Own instances")
 
 
 def write_report(

@@ -203,9 +203,11 @@ def growth_table(records: Sequence[Record]) -> Table:
         texts = (f"{fit.growth:.3g}", f"[{fit.low:.3g}, {fit.high:.3g}]", f"{fit.residual:.2g}")
         unit = "base per user" if growth.exponential else "exponent"
         cells = [cell(text, growth.rows) for text in texts]
-        rows.append((growth.method, f"{min(sizes)} … {max(sizes)}", unit, growth.declared, *cells))
-    columns = ("method", "K", "growth", "declared", "fitted", "95 %", "largest log residual")
-    return Table("Fig. 6: growth", columns, rows, frozenset(columns[3:]), "Fits need at least six sizes.")
+        ladder = growth.ladder
+        span = f"{min(sizes)} … {max(sizes)}"
+        rows.append((ladder.method, ladder.family, span, unit, ladder.declared, *cells))
+    columns = ("method", "family", "users", "growth", "declared", "fitted", "95 %", "largest log residual")
+    return Table("Growth of running times", columns, rows, frozenset(columns[4:]))
 
 
 def real_table(records: Sequence[Record]) -> Table:

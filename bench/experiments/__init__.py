@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bench.experiments import balance, balance_sweeps, handover, handover_sweeps, mmkp
+from bench.experiments import balance, balance_sweeps, handover, handover_sweeps, mmkp, scaling
 from bench.jobs.job import Job
 
 __all__ = ["EXPERIMENTS"]
@@ -48,5 +48,6 @@ EXPERIMENTS: dict[str, Callable[[int | None], list[Job]]] = {
     "handover-horizon": lambda seeds: handover_sweeps.horizon(seeds or 30),
     "handover-allocators": lambda seeds: handover_sweeps.allocators(seeds or 5),
     "handover-real": lambda seeds: handover.real(seeds or 10),
+    "scaling": lambda seeds: scaling.scaling(seeds or 5),
     "mmkp": lambda seeds: mmkp.everything(seeds or 10),
 }

@@ -116,16 +116,18 @@ def load_of(record: Record) -> float | None:
     return None if value is None else float(value)
 
 
-def fastest_seconds(records: Sequence[Record], method: str, family: str) -> dict[int, dict[str, float]]:
-    """Return by size and instance the seconds in ``balance-fig6``, the fastest of the repetitions.
+def fastest_seconds(
+    records: Sequence[Record], method: str, family: str, experiment: str = "balance-fig6"
+) -> dict[int, dict[str, float]]:
+    """Return by size and instance the seconds in an experiment, the fastest of the repetitions.
 
     Rows of several workers, of the calling process and of exact methods that did not finish carry no
     published time.
     """
-    finished = ("optimal",) if method.startswith("exhaustive") else SOLVED
+    finished = ("optimal",) if method.startswith(("exhaustive", "exact")) else SOLVED
     sizes: dict[int, dict[str, float]] = defaultdict(dict)
     for r in records:
-        wanted = (r.experiment, r.method, r.family) == ("balance-fig6", method, family)
+        wanted = (r.experiment, r.method, r.family) == (experiment, method, family)
         timed = (r.executor, r.workers) == ("processes", 1) and r.solve_s is not None
         if wanted and timed and r.status in finished:
             known = sizes[r.size].get(r.instance_sha256, np.inf)

@@ -1,4 +1,4 @@
-"""BALANCE, Fig. 6(a) continued: fitted growth of the running times, exponential and polynomial ones apart."""
+"""Fitted growth of running times with the number of users, exponential and polynomial ones apart."""
 
 from __future__ import annotations
 
@@ -17,36 +17,61 @@ from reports.style import label_of, mark, new_panels, save_figure, style_of
 
 __all__ = ["Growth", "draw", "growth_fits"]
 
-SIZES = 6  # that a fit takes at least
-_FITS: tuple[tuple[str, str, Callable[[Sequence[float], Sequence[float]], Fit], int, int], ...] = (
-    ("exhaustive-naive", "3", semi_log, 10, 16),
-    ("exhaustive", "2", semi_log, 10, 16),
-    ("hybrid-literal", "≤ 6", power_law, 10, 16),
-    ("hybrid", "–", power_law, 32, 1024),
-)  # method, declared growth, kind, sizes from and to
+_Fit = Callable[[Sequence[float], Sequence[float]], Fit]
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """One method's times on one family, and how they are said to grow."""
+
+    experiment: str
+    family: str
+    method: str
+    declared: str
+    kind: _Fit
+    low: int  # sizes from
+    high: int  # and to
+    least: int = 6  # sizes that the fit takes at least
+
+
+LADDERS = (
+    Ladder("balance-fig6", FIG6_FAMILY, "exhaustive-naive", "3", semi_log, 10, 16),
+    Ladder("balance-fig6", FIG6_FAMILY, "exhaustive", "2", semi_log, 10, 16),
+    Ladder("balance-fig6", FIG6_FAMILY, "hybrid-literal", "≤ 6", power_law, 10, 16),
+    Ladder("balance-fig6", FIG6_FAMILY, "hybrid", "–", power_law, 32, 1024),
+    Ladder("scaling", "physical-fig4", "hybrid", "1.5", power_law, 32, 1024),
+    Ladder("scaling", "physical-fig4", "best-order", "1.5", power_law, 32, 1024),
+    Ladder("scaling", "physical-fig4", "refined", "1.5", power_law, 32, 1024),
+    Ladder("scaling", "physical-fig4", "exact", "–", power_law, 30, 200),
+    Ladder("scaling", "slot-importance", "water-filling", "1.1", power_law, 1000, 10**6, 4),
+    Ladder("scaling", "importance", "clairvoyant", "1.1", power_law, 80, 8000, 5),
+)
 
 
 @dataclass(frozen=True)
 class Growth:
     """The growth of one method's median time with the number of users."""
 
-    method: str
-    declared: str
-    exponential: bool  # the fit is a base per user, else an exponent
+    ladder: Ladder
     points: dict[int, float]  # median seconds by size
     fit: Fit
     rows: tuple[Record, ...]
+
+    @property
+    def exponential(self) -> bool:
+        """Whether the fit is a base per user, else an exponent."""
+        return self.ladder.kind is semi_log
 
 
 def growth_fits(records: Sequence[Record]) -> list[Growth]:
     """Return the growth of each timed method that has enough sizes."""
     found = []
-    for method, declared, fit, low, high in _FITS:
-        points = medians(fastest_seconds(records, method, FIG6_FAMILY), low, high)
-        if len(points) >= SIZES:
-            result = fit(list(points), list(points.values()))
-            rows = _rows(records, method, points)
-            found.append(Growth(method, declared, fit is semi_log, points, result, rows))
+    for ladder in LADDERS:
+        seconds = fastest_seconds(records, ladder.method, ladder.family, ladder.experiment)
+        points = medians(seconds, ladder.low, ladder.high)
+        if len(points) >= ladder.least:
+            fit = ladder.kind(list(points), list(points.values()))
+            found.append(Growth(ladder, points, fit, _rows(records, ladder, points)))
     return found
 
 
@@ -70,7 +95,7 @@ def draw(records: Sequence[Record], folder: Path) -> list[Path]:
 
 def _draw_growth(axes: Axes, growth: Growth) -> None:
     """Draw the medians, and the least-squares line, which goes through their centre of gravity."""
-    style, label = style_of(growth.method), label_of("balance", growth.method)
+    style, label = style_of(growth.ladder.method), _label(growth.ladder)
     x, y = np.array(list(growth.points)), np.array(list(growth.points.values()))
     place = x if growth.exponential else np.log(x)
     slope = np.log(growth.fit.growth) if growth.exponential else growth.fit.growth
@@ -83,7 +108,13 @@ def _draw_growth(axes: Axes, growth: Growth) -> None:
         mark(axes, label, size, seconds, (r for r in growth.rows if r.size == size))
 
 
-def _rows(records: Iterable[Record], method: str, sizes: Iterable[int]) -> tuple[Record, ...]:
+def _label(ladder: Ladder) -> str:
+    problem = {"slot-importance": "slot", "importance": "handover"}.get(ladder.family, "balance")
+    constants = ", physical" if ladder.family.startswith("physical") else ""
+    return label_of(problem, ladder.method) + constants
+
+
+def _rows(records: Iterable[Record], ladder: Ladder, sizes: Iterable[int]) -> tuple[Record, ...]:
     wanted = set(sizes)
-    own = select(records, experiment="balance-fig6", family=FIG6_FAMILY, method=method)
+    own = select(records, experiment=ladder.experiment, family=ladder.family, method=ladder.method)
     return tuple(r for r in own if r.size in wanted)
