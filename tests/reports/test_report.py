@@ -65,7 +65,7 @@ def test_fig6_report_holds_both_panels_and_the_growth(fig6_folder: Path) -> None
             assert (fig6_folder / "figures" / f"{name}.{suffix}").stat().st_size > 5000
     page = (fig6_folder / "report.md").read_text(encoding="utf-8")
     assert "| exhaustive-naive | calibrated-fig4 | 10 … 16 | base per user | 3 | 3 | [3, 3] |" in page
-    assert "| exhaustive | 10 … 16 | base per user | 2 | 2 | [2, 2] |" in page
+    assert "| exhaustive | calibrated-fig4 | 10 … 16 | base per user | 2 | 2 | [2, 2] |" in page
     claim = next(line for line in page.splitlines() if "(3^K loop) at K = 16" in line)
     assert "| 21800 × | 26904 | 2 | contradicted |" in claim
     assert "43 s against 1.6 ms" in claim
