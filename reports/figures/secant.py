@@ -27,6 +27,7 @@ TITLES = {
 STYLES = {1.0: ("#0072B2", "o"), 4.0: ("#56B4E9", "s"), 8.0: ("#D55E00", "^"), 12.0: ("#E69F00", "v")}
 PUBLISHED = {1.0: 99.47, 8.0: 98.23}  # %, as printed
 OTHER = ("#777777", ".")
+LEAST_SHOWN = 64  # segments; with fewer the share is far below
 
 
 def draw(records: Sequence[Record], folder: Path) -> list[Path]:
@@ -66,14 +67,15 @@ def _draw_share(by_load: Mapping[float, Sequence[SecantTrace]], folder: Path) ->
         axes.axhline(exact, color=colour, linewidth=0.8, linestyle="--")
         n = segments_for(traces, PUBLISHED[load])
         if n is not None:
-            axes.plot(n, PUBLISHED[load], "*", color=colour, markersize=9, zorder=5)
-            text = f"{PUBLISHED[load]} % published: n = {n:.0f}"
-            axes.annotate(text, (n, PUBLISHED[load]), xytext=(6, -10), textcoords="offset points", fontsize=6)
+            label = f"{PUBLISHED[load]} % published: n = {n:.0f}"
+            axes.plot([n], [PUBLISHED[load]], "*", color=colour, markersize=9, zorder=5, label=label)
     segments = sorted({n for traces in shown.values() for t in traces for n in t.secant})
-    low = min(PUBLISHED.values()) - 1.5
+    low = min(PUBLISHED.values()) - 1.0
+    visible = [n for n in segments if n >= LEAST_SHOWN] or segments
     axes.set(xscale="log", xlabel="Segments $n$", ylabel="Share of the bound (%)", ylim=(low, 100.1))
+    axes.set_xlim(0.9 * visible[0], 1.1 * visible[-1])
     axes.set_title("dashed: share of the certified bound", fontsize=6.5, loc="left")
-    _ticks(axes, segments)
+    _ticks(axes, visible)
     figure.legend(loc="outside upper center", ncols=2, frameon=False)
     return save_figure(figure, folder, "secant-share")
 

@@ -33,6 +33,7 @@ __all__ = ["Interpolated", "Interpolation", "solve_interpolated"]
 
 Floats = NDArray[np.float64]
 
+OVERHEAD = 3.0  # building, handing over to the solver and reading back, in units of the first
 HIGHS_OPTIONS: dict[str, Any] = {
     "mip_abs_gap": 1e-10,
     "mip_feasibility_tolerance": 1e-9,
@@ -75,7 +76,10 @@ def solve_interpolated(
     begun = perf_counter()
     model, received = _build(users, period, capacity)
     built = perf_counter()
-    answer = solve(model, solver, time_s=time_s, options=HIGHS_OPTIONS)
+    left = None if time_s is None else time_s - OVERHEAD * (built - begun)
+    if left is not None and left <= 0:
+        return Interpolated(Stopped.TIME, math.inf, np.empty(0), 0, built - begun, 0.0)
+    answer = solve(model, solver, time_s=left, options=HIGHS_OPTIONS)
     fraction = np.empty(0)
     if answer.found:
         fraction = np.array([math.fsum(c * (v.varValue or 0.0) for v, c in terms) for terms in received])
