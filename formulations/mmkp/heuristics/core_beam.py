@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.mmkp.core.beam import beam
+from formulations.mmkp.core.branch import FOUND, advance, new_tree
 from formulations.mmkp.core.fixing import Root, root_of, surviving_groups
 from formulations.mmkp.core.subproblem import core_of, fits_integers
 from formulations.mmkp.heuristics.greedy import first_point
@@ -25,6 +26,9 @@ SIZES = (30, 45, 60, 90)  # groups in a core
 ROUNDS = 30  # where no limit says when to stop
 FORCED = 2  # groups always in the core, for each resource
 DRAW = 3.0  # how much the draw prefers groups with a close second item
+NEIGHBOURHOODS = 8  # of the best choice, each round
+NEIGHBOURHOOD_NODES = 20_000
+SMALLEST, FIRST = 5, 10  # groups in a neighbourhood
 
 
 def solve_core_beam(
@@ -37,6 +41,8 @@ def solve_core_beam(
     2. A round draws a core: the groups whose second item loses least, and others, the likelier the less
        their second loses. The rest stays at the rounded choice, or at the best one known. A beam search
        (``core.beam``) looks for a better choice of the core among the items that reduced costs leave.
+       Then a few neighbourhoods of the best choice, some groups of it, are searched by branch and bound
+       (``core.branch``); they grow while that completes.
     3. Rounds end with the time, with ``limits.steps`` or ``rounds`` (30 if nothing is said), or when the
        bound shows that nothing better exists.
 
@@ -77,6 +83,7 @@ class Search:
     value: int = -1  # of the best choice; nothing is known below 0
     best: Ints | None = None  # (n,) items
     rounds: int = 0
+    size: int = FIRST  # groups in the next neighbourhood
     incumbents: list[tuple[float, float]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -105,6 +112,9 @@ class Search:
                 return Stopped.DONE
             if not self.round(width):
                 return Stopped.DONE
+            for _ in range(NEIGHBOURHOODS):
+                if limits.time_s is None or time.perf_counter() - self.begin < limits.time_s:
+                    self.look_around()
 
     def round(self, width: int) -> bool:
         """Search one core; return False if no item is left that a better choice could take."""
@@ -129,6 +139,34 @@ class Search:
             self.keep(chosen)
         return True
 
+    def look_around(self) -> None:
+        """Search a neighbourhood of the best choice, by branch and bound within a limit of nodes."""
+        items = surviving_groups(self.problem, self.root, self.value)
+        if self.best is None or any(len(group) == 0 for group in items):
+            return
+        size = min(self.size, len(self.open))
+        groups = self.rng.choice(self.open, size, replace=False, p=self._chances() / self._chances().sum())
+        groups = groups[np.argsort(-self.mean[groups], kind="stable")]
+        rest = np.ones(self.problem.n_groups, dtype=bool)
+        rest[groups] = False
+        fixed = self.best[rest]
+        left = self.problem.capacities - self.problem.weights[fixed].sum(axis=0)
+        core = core_of(self.problem, [items[g] for g in groups], left, self.root.fraction)
+        tree = new_tree(core, self.root.prices, self.value - int(self.problem.values[fixed].sum()))
+        if advance(core, tree, NEIGHBOURHOOD_NODES):
+            self.size = size + 1
+        elif self.size > SMALLEST and self.rng.random() < 1 / 3:
+            self.size -= 1
+        if tree.counts[FOUND]:
+            chosen = self.best.copy()
+            chosen[groups] = np.concatenate([items[g] for g in groups])[tree.best]
+            self.keep(chosen)
+
+    def _chances(self) -> NDArray[np.float64]:
+        """Return how likely each open group is drawn: the more, the less its second item loses."""
+        chances: NDArray[np.float64] = np.exp(-self.second * (DRAW / max(self.second.mean(), 1.0))) + 1e-9
+        return chances
+
     def _drawn(self) -> Ints:
         """Return the groups of a core in the order in which they are decided."""
         size = min(int(self.rng.choice(SIZES)), len(self.open))
@@ -136,7 +174,7 @@ class Search:
             size = len(self.open)
         place = np.argsort(self.second, kind="stable")
         must = place[: min(size, FORCED * self.problem.weights.shape[1])]
-        chance = np.exp(-self.second * (DRAW / max(self.second.mean(), 1.0))) + 1e-9
+        chance = self._chances()
         chance[must] = 0.0
         others: Ints = np.zeros(0, dtype=np.int64)
         if size > len(must):
