@@ -16,7 +16,7 @@ nox.options.sessions = ["lint", "types", "tests"]
 ENVIRONMENT = Path(".nox/certigap").absolute()
 PROGRAMS = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
 PARALLEL = ("-n", "auto", "--maxprocesses", "4")  # most of the tests wait for processes of their own
-EXTRAS = "dask,export,test,lint,types"
+EXTRAS = "dask,export,cp-sat,docs,test,lint,types"
 
 
 def run(session: nox.Session, program: str, *arguments: str) -> None:
@@ -59,6 +59,23 @@ def fig6(session: nox.Session) -> None:
     store = ("--store", "results/fig6.sqlite")
     run(session, "certigap", "run", "balance-fig6", *store, *session.posargs)
     run(session, "certigap", "report", *store, "-o", "results/fig6")
+
+
+@nox.session(python=False)
+def fig(session: nox.Session) -> None:
+    """Make the figures of one experiment: nox -s fig -- balance-fig4a; --seeds N makes it shorter."""
+    names = [argument for argument in session.posargs if not argument.startswith("-")]
+    if not names:
+        session.error("name an experiment, such as: nox -s fig -- balance-fig4a")
+    store = ("--store", f"results/{names[0]}.sqlite")
+    run(session, "certigap", "run", *session.posargs, *store)
+    run(session, "certigap", "report", *store, "-o", f"results/{names[0]}")
+
+
+@nox.session(python=False)
+def docs(session: nox.Session) -> None:
+    """Build the documentation into results/docs; a broken link is an error."""
+    run(session, "mkdocs", "build", "--strict", "--site-dir", "results/docs", *session.posargs)
 
 
 @nox.session(python=False)

@@ -13,9 +13,12 @@ from bench.commands.compare import compare_stores
 from bench.commands.convert import convert_file
 from bench.commands.export import export_store
 from bench.commands.fetch import fetch_files
+from bench.commands.fit import fit_app
+from bench.commands.fit_utility import utility_command
 from bench.commands.generate import generate_instances, import_instance
 from bench.commands.hunt import hunt_worst_case
 from bench.commands.methods import list_methods
+from bench.commands.proofs import verify_proof
 from bench.commands.report import report_command
 from bench.commands.run import run_experiments, show_record
 from bench.commands.scaling import check_scaling
@@ -37,6 +40,12 @@ def _write_report(records: Sequence[Any], folder: Path, **options: Any) -> Seque
     from reports.report import write_report
 
     return write_report(records, folder, **options)
+
+
+def _draw_fits(curves: Sequence[Any], fits: Sequence[Sequence[Any]], folder: Path) -> Sequence[Path]:
+    from reports.figures.utility_fit import draw_fits
+
+    return draw_fits(curves, fits, folder)
 
 
 def _print_version(wanted: bool) -> None:
@@ -69,12 +78,15 @@ app.command("import")(import_instance)
 app.command("convert")(convert_file)
 app.command("solve")(solve_file)
 app.command("check")(check_decision)
+app.command("verify")(verify_proof)
 app.command("run")(run_experiments)
 app.command("compare")(compare_stores)
 app.command("export")(export_store)
 app.command("show")(show_record)
 app.command("hunt")(hunt_worst_case)
 app.command("fetch")(fetch_files)
+fit_app.command("utility")(utility_command(_draw_fits))
+app.add_typer(fit_app, name="fit")
 app.command("scaling")(check_scaling)
 app.command("report")(report_command(_write_report))
 

@@ -41,6 +41,7 @@ class Problem:
     instance: str  # class name
     evaluator: str  # dotted name
     verifier: str | None = None  # dotted name of the checker of a bound's prices
+    proof: str = ""  # dotted name of the checker of a proof file
 
 
 @dataclass(frozen=True)
@@ -53,50 +54,78 @@ class Method:
     guarantee: str  # against the optimum, with its source
     function: str  # "module:function"
     label: str  # in figures and tables
+    proof: str = ""  # "module:function" that writes the proof of its bound
 
 
 PROBLEMS: dict[str, Problem] = {
     problem.name: problem
     for problem in (
-        Problem("balance", "BalanceInstance", "formulations.balance.evaluate:evaluate_balance"),
-        Problem("slot", "SlotInstance", "formulations.handover.evaluate:evaluate_slot"),
+        Problem(
+            "balance",
+            "BalanceInstance",
+            "formulations.balance.evaluate:evaluate_balance",
+            proof="formulations.balance.verify:verify_balance",
+        ),
+        Problem(
+            "slot",
+            "SlotInstance",
+            "formulations.handover.evaluate:evaluate_slot",
+            proof="formulations.handover.verify_proofs:verify_water_filling",
+        ),
         Problem(
             "handover",
             "HandoverTrace",
             "formulations.handover.evaluate:evaluate_horizon",
             "formulations.handover.verify:verified_bound",
+            "formulations.handover.verify_proofs:verify_clairvoyant",
         ),
         Problem(
             "mmkp",
             "MmkpInstance",
             "formulations.mmkp.evaluate:evaluate_mmkp",
             "formulations.mmkp.verify:verified_bound",
+            "formulations.mmkp.verify_proofs:verify_lp_bound",
         ),
     )
 }
 
 _HYBRID = "formulations.balance.heuristics.hybrid"
 _SINGLE = "formulations.balance.heuristics.single_mode"
+_ORDER = "formulations.balance.heuristics.best_order"
+_EQUAL = "formulations.balance.heuristics.equal_split"
 _LITERAL = "formulations.balance.heuristics.hybrid_literal"
 _ENUMERATION = "formulations.balance.exact.exhaustive"
 _SLOT = "formulations.handover.slot"
 _SIMULATE = "formulations.handover.simulate"
+_HORIZON = "formulations.handover.horizon"
 
 _ALL = (
     Method("hybrid", "balance", "heuristic", "≥ 1/3", f"{_HYBRID}:solve_hybrid", "Algorithm 3"),
     Method("hybrid-own", "balance", "heuristic", "≥ 1/2", f"{_HYBRID}:solve_hybrid_own", "Algorithm 3, own memory"),
     Method("hybrid-literal", "balance", "heuristic", "≥ 1/3", f"{_LITERAL}:solve_hybrid_literal", "Algorithm 3 as printed"),
+    Method("sd-first", "balance", "heuristic", "≥ 1/2", f"{_ORDER}:solve_sd_first", "SD first, own memory"),
+    Method("best-order", "balance", "heuristic", "≥ hybrid-own, ≥ 1/2", f"{_ORDER}:solve_best_order", "Better order, own memory"),
+    Method("refined", "balance", "heuristic", "≥ best-order, ≥ 1/2", "formulations.balance.heuristics.refined:solve_refined", "Refined"),
     Method("ad-only", "balance", "baseline", "≥ 1/2 of the best AD set", f"{_SINGLE}:solve_ad_only", "AD only"),
     Method("ad-only-own", "balance", "baseline", "best AD set", f"{_SINGLE}:solve_ad_only_own", "AD only, own memory"),
     Method("sd-only", "balance", "baseline", "best SD set", f"{_SINGLE}:solve_sd_only", "SD only"),
+    Method("ecra", "balance", "baseline", "none", f"{_EQUAL}:solve_ecra", "ECRA"),
+    Method("ema", "balance", "baseline", "none", f"{_EQUAL}:solve_ema", "EMA"),
+    Method("ecrma", "balance", "baseline", "none", f"{_EQUAL}:solve_ecrma", "ECRMA"),
     Method("exhaustive", "balance", "exact", "optimal", f"{_ENUMERATION}:solve_exhaustive", "Exhaustive (masks)"),
     Method("exhaustive-naive", "balance", "exact", "optimal", f"{_ENUMERATION}:solve_exhaustive_naive", "Exhaustive (3^K loop)"),
+    Method("exact", "balance", "exact", "optimal", "formulations.balance.exact.branch_and_bound:solve_exact", "Branch and bound", "formulations.balance.proof:prove_balance"),
     Method("milp", "balance", "exact", "optimal", "formulations.balance.exact.milp:solve_milp", "MILP"),
-    Method("water-filling", "slot", "heuristic", "optimal where every user can reach its anchor", f"{_SLOT}.water_filling:solve_water_filling", "Water-filling"),
+    Method("milp-highs", "balance", "exact", "optimal", "formulations.balance.exact.milp_highs:solve_milp_highs", "MILP (HiGHS)"),
+    Method("cp-sat", "balance", "exact", "optimal", "formulations.balance.exact.cp_sat:solve_cp_sat", "CP-SAT"),
+    Method("water-filling", "slot", "heuristic", "optimal where every user can reach its anchor", f"{_SLOT}.water_filling:solve_water_filling", "Water-filling", "formulations.handover.proof:prove_water_filling"),
     Method("water-filling+wta", "slot", "heuristic", "likewise", f"{_SLOT}.water_filling:solve_water_filling_wta", "Water-filling, WTA fallback"),
     Method("water-filling+drop-lowest", "slot", "heuristic", "likewise", f"{_SLOT}.water_filling:solve_water_filling_drop_lowest", "Water-filling, drop lowest"),
     Method("no-admission", "slot", "baseline", "none", f"{_SLOT}.water_filling:solve_no_admission", "No admission"),
     Method("equal", "slot", "baseline", "none", f"{_SLOT}.shares:solve_equal", "Equal shares"),
+    Method("water-filling-bisection", "slot", "heuristic", "likewise, to its tolerance", f"{_SLOT}.bisection:solve_bisection", "Algorithm 1 to the letter"),
+    Method("convex", "slot", "exact", "optimum of problem (4) within 10⁻⁹ a user", f"{_SLOT}.convex:solve_convex", "cvxpy, Clarabel"),
+    Method("slot-exact", "slot", "exact", "optimal within 10⁻⁹ a user", f"{_SLOT}.slot_exact:solve_slot_exact", "Exact slot"),
     Method("winner-take-all", "slot", "baseline", "none", f"{_SLOT}.shares:solve_winner_take_all", "Winner takes all"),
     Method("proportional-fair", "slot", "baseline", "none", f"{_SLOT}.shares:solve_proportional_fair", "Proportional fair"),
     Method("water-filling", "handover", "heuristic", "none", f"{_SIMULATE}:water_filling", "Water-filling"),
@@ -106,6 +135,14 @@ _ALL = (
     Method("equal", "handover", "baseline", "none", f"{_SIMULATE}:share_equally", "Equal shares"),
     Method("winner-take-all", "handover", "baseline", "none", f"{_SIMULATE}:winner_takes_all", "Winner takes all"),
     Method("proportional-fair", "handover", "baseline", "none", f"{_SIMULATE}:share_proportionally_fair", "Proportional fair"),
+    Method("clairvoyant", "handover", "bound", "upper bound and a schedule", f"{_HORIZON}.decomposition:solve_clairvoyant", "Clairvoyant bound", "formulations.handover.proof:prove_clairvoyant"),
+    Method("clairvoyant-tangent", "handover", "bound", "upper bound and a schedule", f"{_HORIZON}.tangent:solve_tangent", "Clairvoyant bound (tangent)"),
+    Method("clairvoyant-tangent-highs", "handover", "bound", "upper bound and a schedule", f"{_HORIZON}.tangent:solve_tangent_highs", "Clairvoyant bound (tangent, highspy)"),
+    Method("clairvoyant-secant", "handover", "bound", "upper bound and a schedule", f"{_HORIZON}.secant:solve_secant", "Clairvoyant bound (secant)"),
+    Method("clairvoyant-relaxed", "handover", "bound", "upper bound", f"{_HORIZON}.relaxed:solve_relaxed", "Clairvoyant bound (conic)"),
+    Method("clairvoyant-grid", "handover", "bound", "upper bound and a schedule of tiny horizons", f"{_HORIZON}.grid:solve_grid", "Clairvoyant bound (grid)"),
+    Method("receding-horizon", "handover", "heuristic", "none", "formulations.handover.horizon.receding_horizon:solve_receding_horizon", "Receding horizon"),
+    Method("clairvoyant-lifted", "handover", "baseline", "none", "formulations.handover.horizon.lifted:solve_lifted", "Foresight, anchors in the first slot"),
     Method("clairvoyant-tangent", "handover", "bound", "upper bound and a schedule", "formulations.handover.horizon.tangent:solve_tangent", "Clairvoyant bound (tangent)"),
     Method("greedy", "mmkp", "heuristic", "none", "formulations.mmkp.heuristics.greedy:solve_greedy", "Greedy"),
     Method("heu", "mmkp", "heuristic", "none", "formulations.mmkp.heuristics.heu:solve_heu", "HEU (Khan et al.)"),
@@ -113,7 +150,7 @@ _ALL = (
     Method("milp", "mmkp", "exact", "optimal", "formulations.mmkp.exact.milp:solve_milp", "MILP"),
     Method("milp-highs", "mmkp", "exact", "optimal", "formulations.mmkp.exact.highs:solve_milp_highs", "MILP (HiGHS, direct)"),
     Method("exact", "mmkp", "exact", "optimal", "formulations.mmkp.exact.branch_and_bound:solve_exact", "Branch and bound (price pools)"),
-    Method("lp-bound", "mmkp", "bound", "upper bound", "formulations.mmkp.exact.lp_bound:solve_lp_bound", "LP bound (certified)"),
+    Method("lp-bound", "mmkp", "bound", "upper bound", "formulations.mmkp.exact.lp_bound:solve_lp_bound", "LP bound (certified)", "formulations.mmkp.proof:prove_lp_bound"),
 )  # fmt: skip
 
 METHODS: dict[tuple[str, str], Method] = {(method.problem, method.name): method for method in _ALL}

@@ -7,39 +7,16 @@ its constant; so status and bound are read from the solver's own model and turne
 from __future__ import annotations
 
 import inspect
-import math
 import time
-from dataclasses import dataclass, field
 from typing import Any
 
-import highspy
 import pulp
 
+from formulations.highs import Answer, configure, read_answer
 from formulations.result import Result, Status, Stopped
 from instances.errors import InputError, shown
 
 __all__ = ["Answer", "missing_solver", "solve"]
-
-_STATES = highspy.HighsModelStatus
-_STOPPED = {
-    _STATES.kTimeLimit: Stopped.TIME,
-    _STATES.kSolutionLimit: Stopped.NODES,
-    _STATES.kIterationLimit: Stopped.NODES,
-    _STATES.kMemoryLimit: Stopped.MEMORY,
-    _STATES.kOptimal: Stopped.DONE,
-    _STATES.kModelEmpty: Stopped.DONE,
-}
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a solver says of a maximisation; the variables hold its point if ``found``."""
-
-    stopped: Stopped
-    infeasible: bool = False
-    found: bool = False
-    bound: float = math.inf  # upper bound on the objective
-    counters: dict[str, int] = field(default_factory=dict)
 
 
 def missing_solver(name: str) -> Result | None:
@@ -82,28 +59,13 @@ def _solve_highs(programme: pulp.LpProblem, time_s: float | None, options: dict[
     backend = pulp.HiGHS(msg=False)
     backend.createAndConfigureSolver(programme)
     highs = programme.solverModel
-    chosen = {"threads": 1, "parallel": "off", "random_seed": 0, "mip_rel_gap": 0.0} | options
-    chosen |= {} if time_s is None else {"time_limit": float(time_s)}
-    for option, value in chosen.items():
-        if highs.setOptionValue(option, value) != highspy.HighsStatus.kOk:
-            raise RuntimeError(f"HiGHS refused {option} = {value}")
-    highspy.Highs.resetGlobalScheduler(True)  # an earlier solve with more threads would end this one
+    configure(highs, time_s, options)
     backend.buildSolverModel(programme)
     backend.callSolver(programme)
-    status, info = highs.getModelStatus(), highs.getInfo()
-    counters = {
-        "nodes": max(int(info.mip_node_count), 0),
-        "simplex_iterations": int(info.simplex_iteration_count),
-    }
-    if status in (_STATES.kInfeasible, _STATES.kUnboundedOrInfeasible):  # every programme here is bounded
-        return Answer(Stopped.DONE, infeasible=True, counters=counters)
-    if status not in _STOPPED:
-        raise RuntimeError(f"HiGHS ended with {highs.modelStatusToString(status)}")
-    found = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
-    if found:
+    answer = read_answer(highs, float(programme.objective.constant), whole=programme.isMIP())
+    if answer.found:
         _read_point(programme, highs.getSolution())
-    bound = float(programme.objective.constant) - _least_value(programme, status, info)
-    return Answer(_STOPPED[status], False, found, bound, counters)
+    return answer
 
 
 def _read_point(programme: pulp.LpProblem, solution: Any) -> None:
@@ -113,13 +75,6 @@ def _read_point(programme: pulp.LpProblem, solution: Any) -> None:
         variable.varValue = columns[variable.index]
     for row in programme.constraints() if duals else ():
         row.pi = duals[row.index]
-
-
-def _least_value(programme: pulp.LpProblem, status: Any, info: Any) -> float:
-    """Return HiGHS's lower bound on the negated objective, minus infinity where it has none."""
-    if programme.isMIP():
-        return float(info.mip_dual_bound)
-    return float(info.objective_function_value) if status == _STATES.kOptimal else -math.inf
 
 
 def _solve_other(programme: pulp.LpProblem, name: str, time_s: float | None) -> Answer:

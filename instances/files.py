@@ -33,6 +33,7 @@ __all__ = [
     "content_hash",
     "document_of",
     "dumps",
+    "from_document",
     "load",
     "load_decision",
     "load_instance",
@@ -59,7 +60,7 @@ def load(path: str | Path, *, item: int | None = None) -> Instance | Decision:
         raise source.error(None, "item", item, "none, the file holds no MMKP problems")
     try:
         if source.text.lstrip()[:1] in ("{", "["):
-            return _from_document(parse(source.text, finite=False))
+            return from_document(parse(source.text, finite=False))
         raise InputError("format: found neither JSON nor an MMKP text file, expected a certigap file")
     except InputError as error:
         raise error.within(source.path) from None
@@ -234,7 +235,14 @@ FORMATS: dict[str, tuple[Any, Callable[[_Fields], Any]]] = {
 VERSION = 1
 
 
-def _from_document(document: Any) -> Instance | Decision:
+def from_document(document: Any) -> Instance | Decision:
+    """Return the instance or decision of a parsed JSON document.
+
+    Raises
+    ------
+    InputError
+        Naming the field, what was found and what was expected.
+    """
     fields = _Fields(document)
     format_name = fields.take("format")
     if not isinstance(format_name, str) or format_name not in FORMATS:

@@ -6,6 +6,7 @@ so that content hashes do not depend on the processor's vector units.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from itertools import pairwise
@@ -31,7 +32,17 @@ from instances.presets import (
     HandoverPreset,
 )
 
-__all__ = ["FAMILIES", "KINDS", "Family", "families_of", "generate", "radio_times", "rounded", "settled"]
+__all__ = [
+    "FAMILIES",
+    "KINDS",
+    "Family",
+    "families_of",
+    "generate",
+    "radio_times",
+    "rounded",
+    "settled",
+    "window_slots",
+]
 
 KINDS = ("balance", "handover", "slot", "mmkp")
 MAX_SIZE = 10**6
@@ -244,14 +255,30 @@ def trace_of(
     preset: HandoverPreset, arrival_s: NDArray[np.float64], kinds: NDArray[np.int64]
 ) -> HandoverTrace:
     """Return the trace of users that arrive at ``arrival_s`` (N,), user i of context class ``kinds[i]``."""
-    window = int(as_decimal(preset.window_s) // as_decimal(preset.slot_s))
     curves = _curves(preset, kinds)
     context = np.array([c.context_tokens for c in preset.classes], dtype=np.int64)[kinds]
     horizon = max(preset.horizon_s, float(arrival_s.max(initial=0.0)))
     users = HandoverUsers(arrival_s, context, **curves)
-    return HandoverTrace(
-        "trace", preset.utility, preset.slot_s, max(window, 1), preset.bandwidth_bps, horizon, users
-    )
+    window = window_slots(preset, arrival_s)
+    return HandoverTrace("trace", preset.utility, preset.slot_s, window, preset.bandwidth_bps, horizon, users)
+
+
+def window_slots(preset: HandoverPreset, arrival_s: NDArray[np.float64]) -> int | NDArray[np.int64] | None:
+    """Return the slots that T_max gives each user by the preset's reading: one number, (N,), or None.
+
+    Decimals are divided exactly; every user has at least one slot.
+    """
+    if preset.window == "none":
+        return None
+    slot, length = as_decimal(preset.slot_s), as_decimal(preset.window_s)
+    if preset.window == "slots":
+        return max(int(length // slot), 1)
+    counts = []
+    for arrival in arrival_s.tolist():
+        first, deadline = as_decimal(arrival) // slot + 1, (as_decimal(arrival) + length) / slot
+        last = math.floor(deadline) if preset.window == "whole-slots" else math.ceil(deadline)
+        counts.append(max(int(last - first), 1))
+    return np.array(counts, dtype=np.int64)
 
 
 def _curves(preset: HandoverPreset, kinds: NDArray[np.int64]) -> dict[str, NDArray[np.float64]]:
@@ -313,10 +340,14 @@ def _all_families() -> dict[str, Family]:
     )
     for name, (text, witness) in witnesses.WITNESSES.items():
         families.append(Family(name, "balance", text, witness))
-    handover_settings = tuple(f.name for f in fields(HandoverPreset) if f.name not in ("classes", "utility"))
+    handover_settings = tuple(
+        f.name for f in fields(HandoverPreset) if f.name not in ("classes", "utility", "window")
+    )
     for preset in HANDOVER_PRESETS:
         text = f"Poisson handovers, {preset} of the cache"
         families.append(Family(preset, "handover", text, _handover_family(preset), handover_settings))
+        if HANDOVER_PRESETS[preset].window != "slots":
+            continue  # one slot has no window
         text = f"one slot with users part-way, {preset} of the cache"
         make = _slot_family(preset)
         families.append(Family(f"slot-{preset}", "slot", text, make, ("bandwidth_bps", "slot_s")))

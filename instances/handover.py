@@ -148,13 +148,23 @@ class HandoverTrace:
         An arrival at time a may send from slot ⌊a/Δt⌋ + 1 on (decimals divided exactly). Without a deadline
         the end is a slot by which every cache fits even if the users are served one after the other.
         """
-        slot = as_decimal(self.slot_s)
-        first = np.array([int(as_decimal(a) / slot) + 1 for a in self.users.arrival_s], dtype=np.int64)
+        first = _whole_slots(self.users.arrival_s, self.slot_s) + 1
         if self.window_slots is None:
             total = sum((as_decimal(bits) for bits in self.users.cache_bits), Fraction(0))
             needed = math.ceil(total / as_decimal(self.capacity_bits)) + 1
             return first, np.full_like(first, int(first.max(initial=0)) + needed)
         return first, first + self.window_slots
+
+
+def _whole_slots(seconds: NDArray[np.float64], slot_s: float) -> NDArray[np.int64]:
+    """Return ⌊seconds / slot_s⌋, (N,), exact for the decimals that the numbers print as."""
+    quotient = seconds / slot_s
+    whole = np.floor(quotient).astype(np.int64)
+    unsure = np.abs(quotient - np.rint(quotient)) <= 1e-9 * np.maximum(quotient, 1.0)
+    slot = as_decimal(slot_s)
+    for i in np.flatnonzero(unsure):  # the doubles' quotient may be on the other side of an integer
+        whole[i] = int(as_decimal(seconds[i]) / slot)
+    return whole
 
 
 def _freeze(users: Any, limits: dict[str, dict[str, Any]]) -> None:

@@ -13,9 +13,11 @@ from instances.balance import LanguageModel
 
 __all__ = [
     "BALANCE_CONSTANTS",
+    "BALANCE_MODELS",
     "BALANCE_PRESETS",
     "HANDOVER_PRESETS",
     "TENTHS",
+    "WINDOWS",
     "BalancePreset",
     "ContextClass",
     "HandoverPreset",
@@ -37,6 +39,12 @@ def _tiny_llama(seconds_per_flop: float, seconds_per_pass: float) -> LanguageMod
 BALANCE_CONSTANTS: dict[str, tuple[LanguageModel, LanguageModel]] = {
     "calibrated": (_llama_2_7b(1 / 8.4e12, 0.0414), _tiny_llama(1 / 27e12, 0.0077)),
     "physical": (_llama_2_7b(1 / 80e12, 0.0134), _tiny_llama(1 / 60e12, 0.0022)),
+}
+
+# The two models' shapes; their speed is not set.
+BALANCE_MODELS: dict[str, LanguageModel] = {
+    "Llama-2-7B": _llama_2_7b(0.0, 0.0),
+    "TinyLlama-1.1B": _tiny_llama(0.0, 0.0),
 }
 
 
@@ -92,6 +100,14 @@ class ContextClass:
     anchor: float  # τ
 
 
+WINDOWS = (
+    "slots",  # ⌊T_max/Δt⌋ slots from the first one after the arrival
+    "whole-slots",  # the slots that lie inside T_max from the arrival
+    "started-slots",  # the slots that start inside T_max from the arrival
+    "none",  # no deadline
+)
+
+
 @dataclass(frozen=True)
 class HandoverPreset:
     """A horizon of Poisson handovers (paper, Section VI-A)."""
@@ -101,12 +117,13 @@ class HandoverPreset:
     rate_per_s: float = 4.0  # ρ
     bandwidth_bps: float = 20e9  # B
     slot_s: float = 0.1  # Δt
-    window_s: float = 0.5  # T_max; a window has ⌊T_max/Δt⌋ slots
+    window_s: float = 0.5  # T_max
+    window: str = "slots"  # which slots T_max gives a user: one of WINDOWS
     horizon_s: float = 100.0
     bits_per_token: float = 2 * 36 * 8 * 128 * 16  # eq. (1), Qwen3-8B: 2 n_L n_H d_h q
 
 
-HANDOVER_PRESETS: dict[str, HandoverPreset] = {
+_ORDERINGS: dict[str, HandoverPreset] = {
     "importance": HandoverPreset(
         (
             ContextClass(4096, 0.9556, 48.0, 0.0750),
@@ -121,4 +138,11 @@ HANDOVER_PRESETS: dict[str, HandoverPreset] = {
             ContextClass(16384, 0.9276, 5.3201, 0.50508),
         )
     ),
+}
+
+HANDOVER_PRESETS: dict[str, HandoverPreset] = {
+    **_ORDERINGS,
+    "importance-whole-slots": replace(_ORDERINGS["importance"], window="whole-slots"),
+    "importance-started-slots": replace(_ORDERINGS["importance"], window="started-slots"),
+    "importance-no-deadline": replace(_ORDERINGS["importance"], window="none"),
 }

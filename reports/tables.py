@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -14,14 +13,17 @@ from bench.judging.measures import (
     FIG6_FAMILY,
     family_minima,
     fastest_seconds,
-    medians,
+    load_of,
     optima,
     witness_counts,
 )
 from bench.judging.mmkp_gaps import MmkpRun, gap_at, runs_of
-from bench.judging.statistics import Mean, mean_of, power_law, semi_log
+from bench.judging.statistics import Mean, mean_of
+from reports.cells import Cell, Table, cell, code, decimals, figures, mean_text, select
 from reports.figures.clairvoyant import POLICIES, shares_by_load
 from reports.figures.fig6 import throughput_by_size
+from reports.figures.growth import growth_fits
+from reports.markdown import markdown
 
 __all__ = [
     "Table",
@@ -35,93 +37,76 @@ __all__ = [
     "mmkp_class_table",
     "mmkp_table",
     "real_table",
-    "status_table",
 ]
 
 WANTED_SHARE = 98.0  # % of the clairvoyant bound
 
 
-@dataclass(frozen=True)
-class Table:
-    """A titled table of texts; columns named in ``right`` hold numbers."""
+def claims_table(judged: Sequence[Judged], records: Sequence[Record] = ()) -> Table:
+    """Return the table of claims: published, measured, verdict, evidence.
 
-    title: str
-    columns: tuple[str, ...]
-    rows: Sequence[tuple[str, ...]]
-    right: frozenset[str] = field(default_factory=frozenset)
-    note: str = ""
-
-
-def markdown(table: Table) -> str:
-    """Return the table as Markdown."""
-    rule = ["---:" if name in table.right else "---" for name in table.columns]
-    lines = [f"### {table.title}", "", *(_line(row) for row in (table.columns, tuple(rule), *table.rows))]
-    return "\n".join(lines) + "\n" + (f"\n{table.note}\n" if table.note else "")
-
-
-def claims_table(judged: Sequence[Judged]) -> Table:
-    """Return the table of claims: published, measured, verdict, evidence."""
-    rows = []
-    for j in judged:
-        m = j.measurement
-        count = "–" if m is None else _of(m.n, m.expected)
-        detail = j.reason if m is None else m.detail
-        witness = "" if m is None or not m.witness else f" `{m.witness}` (`certigap show {m.key[:12]}`)"
-        evidence = "–" if m is None else m.evidence
-        place = f"{j.claim.paper}, {j.claim.place}"
-        rows.append(
-            (
-                place,
-                j.claim.statement,
-                j.claim.published,
-                j.measured,
-                count,
-                j.verdict,
-                evidence,
-                detail + witness,
-            )
-        )
+    Behind a measured value are the rows that its measurement names, else those of its experiment.
+    """
     columns = (
-        "place",
-        "claim",
-        "published",
-        "measured [95 %]",
-        "n",
-        "verdict",
-        "evidence",
-        "detail and witness",
+        "place", "claim", "published", "measured [95 %]", "n", "verdict", "evidence", "detail and witness",
+    )  # fmt: skip
+    rows = [_claim(j, records) for j in judged]
+    return Table("Published claims", columns, rows, frozenset({"published", "measured [95 %]", "n"}))
+
+
+def _claim(judged: Judged, records: Sequence[Record]) -> tuple[str, ...]:
+    m, claim = judged.measurement, judged.claim
+    keys = () if m is None else m.keys
+    keys = keys or tuple(r.key for r in select(records, experiment=claim.experiment))
+    detail = judged.reason if m is None else "; ".join(text for text in (m.detail, judged.reason) if text)
+    if m is not None and m.witness:
+        detail += f" {code(m.witness)} (`certigap show {m.key[:12]}`)"
+    return (
+        f"{claim.paper}, {claim.place}",
+        claim.statement,
+        claim.published,
+        Cell(judged.measured, keys),
+        "–" if m is None else Cell(_of(m.n, m.expected), keys),
+        judged.verdict,
+        "–" if m is None else Cell(m.evidence, keys),
+        Cell(detail, [m.key] if m is not None and m.key and detail else []),
     )
-    return Table("Published claims", columns, rows, frozenset({"published", "n"}))
 
 
 def guarantee_table(records: Sequence[Record]) -> Table:
     """Return the smallest ratio to the proved optimum by family, for both readings of the memory."""
-    own = {row[0]: row for row in family_minima(records, "hybrid-own")}
-    counts = witness_counts(r for r in records if r.experiment == "balance-guarantee")
+    guarantee = select(records, experiment="balance-guarantee")
+    own = {row[0]: row for row in family_minima(guarantee, "hybrid-own")}
+    counts = witness_counts(guarantee)
     rows = []
-    for family, n, least, mean, record in family_minima(records, "hybrid"):
+    for family, n, least, mean, record in family_minima(guarantee, "hybrid"):
         second = own.get(family)
-        proofs = counts.get(record.instance_sha256, 0)
-        values = ("–", "–") if second is None else (f"{second[2]:.3f}", f"{second[3]:.3f}")
+        behind = [
+            r for r in guarantee if r.family == family and (r.method == "hybrid" or r.status == "optimal")
+        ]
+        values = ("–", "–")
+        if second is not None:
+            theirs = select(guarantee, family=family, method="hybrid-own")
+            values = (cell(decimals(second[2], 3), [second[4]]), cell(decimals(second[3], 3), theirs))
         rows.append(
             (
-                family,
-                str(n),
-                f"{least:.3f}",
-                f"{mean:.3f}",
+                code(family),
+                cell(str(n), behind),
+                cell(decimals(least, 3), [record]),
+                cell(decimals(mean, 3), behind),
                 *values,
-                f"`{record.instance}`",
-                f"{proofs}",
-                f"`{record.key[:12]}`",
+                code(record.instance),
+                str(counts.get(record.instance_sha256, 0)),
+                cell(code(record.key[:12]), [record]),
             )
         )
     columns = (
         "family",
         "n",
         "hybrid, least",
-        "mean",
+        "hybrid, mean",
         "hybrid-own, least",
-        "mean",
+        "hybrid-own, mean",
         "instance of hybrid's least",
         "witnesses",
         "row",
@@ -134,6 +119,7 @@ def guarantee_table(records: Sequence[Record]) -> Table:
 
 def clairvoyant_table(records: Sequence[Record]) -> Table:
     """Return each policy's share of the certified bound by load."""
+    records = select(records, experiment="handover-clairvoyant")
     shares = {policy: shares_by_load(records, policy) for policy in POLICIES}
     loads = sorted({load for by_load in shares.values() for load in by_load})
     gaps = _bound_gaps(records)
@@ -142,11 +128,13 @@ def clairvoyant_table(records: Sequence[Record]) -> Table:
         cells = []
         for policy in POLICIES:
             mean = shares[policy].get(load)
-            cells.append("–" if mean is None else _mean(mean, 3))
+            behind = [r for r in _at_load(records, load) if r.method == policy or r.bound is not None]
+            cells.append("–" if mean is None else cell(mean_text(mean, 3, whole=100.0), behind))
         n = max((by_load[load].n for by_load in shares.values() if load in by_load), default=0)
         water = shares["water-filling"].get(load)
         wanted = "–" if water is None else _at_least(water, WANTED_SHARE)
-        rows.append((f"{load:g}", str(n), *cells, wanted, gaps.get(load, "–")))
+        bounds = [r for r in _at_load(records, load) if r.bound is not None]
+        rows.append((f"{load:g}", str(n), *cells, wanted, cell(gaps.get(load, "–"), bounds)))
     columns = (
         "ρ (users/s)",
         "n",
@@ -161,34 +149,41 @@ def clairvoyant_table(records: Sequence[Record]) -> Table:
     return Table("Water-filling against the clairvoyant bound", columns, rows, frozenset(columns[1:6]), note)
 
 
-def _bound_gaps(records: Sequence[Record]) -> dict[float, str]:
-    from bench.judging.measures import load_of
+def _at_load(records: Iterable[Record], load: float) -> list[Record]:
+    return [r for r in records if load_of(r) == load]
 
+
+def _bound_gaps(records: Sequence[Record]) -> dict[float, str]:
     gaps: dict[float, list[float]] = defaultdict(list)
     for r in records:
         load = load_of(r)
         usable = r.experiment == "handover-clairvoyant" and load is not None and r.size
         if usable and r.bound is not None and r.checked_objective is not None:
             gaps[load or 0.0].append(100.0 * max(r.bound - r.checked_objective, 0.0) / r.size)
-    return {load: f"{max(values):.1e}" for load, values in gaps.items()}
+    return {load: figures(max(values), 2) for load, values in gaps.items()}
 
 
 def fig6_table(records: Sequence[Record]) -> Table:
     """Return median times and throughputs of Fig. 6 by size."""
     methods = ("exhaustive-naive", "hybrid-literal", "exhaustive", "hybrid")
+    records = select(records, experiment="balance-fig6", family=FIG6_FAMILY)
     seconds = {method: fastest_seconds(records, method, FIG6_FAMILY) for method in methods}
     best = throughput_by_size(records, "exhaustive", FIG6_FAMILY)
     ours = throughput_by_size(records, "hybrid", FIG6_FAMILY)
     rows = []
     for size in sorted({size for by_size in seconds.values() for size in by_size}):
-        times = [_median(seconds[method].get(size)) for method in methods]
+        behind = {m: select(records, method=m, size=size) for m in methods}
+        times = [cell(_median(seconds[m].get(size)), behind[m]) for m in methods]
         ratios = [
-            _ratio(seconds[m].get(size), seconds["hybrid"].get(size))
+            cell(_ratio(seconds[m].get(size), seconds["hybrid"].get(size)), behind[m] + behind["hybrid"])
             for m in ("exhaustive-naive", "exhaustive")
         ]
-        values = ["–" if size not in means else f"{means[size].value:.3f}" for means in (best, ours)]
-        n = len(seconds["hybrid"].get(size, []))
-        rows.append((str(size), str(n), *times, *ratios, *values))
+        values = [
+            "–" if size not in means else cell(decimals(means[size].value, 3), behind[method])
+            for method, means in (("exhaustive", best), ("hybrid", ours))
+        ]
+        n = cell(str(len(seconds["hybrid"].get(size, []))), behind["hybrid"])
+        rows.append((str(size), n, *times, *ratios, *values))
     columns = (
         "K", "n", "3^K loop (s)", "Algorithm 3 as printed (s)", "feasibility masks (s)", "Algorithm 3 (s)",
         "3^K / Algorithm 3", "masks / Algorithm 3", "optimum served / K", "Algorithm 3 served / K",
@@ -202,26 +197,17 @@ def fig6_table(records: Sequence[Record]) -> Table:
 
 def growth_table(records: Sequence[Record]) -> Table:
     """Return the fitted growth of each timed method: bases of exponentials, exponents of powers."""
-    exponential = [("exhaustive-naive", "3"), ("exhaustive", "2")]
-    fits = [(m, "base per user", declared, semi_log, 10, 16) for m, declared in exponential]
-    fits += [
-        ("hybrid-literal", "exponent", "≤ 6", power_law, 10, 16),
-        ("hybrid", "exponent", "–", power_law, 32, 1024),
-    ]
     rows = []
-    for method, unit, declared, fit, low, high in fits:
-        seconds = fastest_seconds(records, method, FIG6_FAMILY)
-        points = medians(seconds, low, high)
-        if len(points) < 6:
-            continue
-        result = fit(list(points), list(points.values()))
-        interval = f"[{result.low:.3g}, {result.high:.3g}]"
-        span = f"{min(points)} … {max(points)}"
-        rows.append(
-            (method, span, unit, declared, f"{result.growth:.3g}", interval, f"{result.residual:.2g}")
-        )
-    columns = ("method", "K", "growth", "declared", "fitted", "95 %", "largest log residual")
-    return Table("Fig. 6: growth", columns, rows, frozenset(columns[3:]), "Fits need at least six sizes.")
+    for growth in growth_fits(records):
+        fit, sizes = growth.fit, growth.points
+        texts = (f"{fit.growth:.3g}", f"[{fit.low:.3g}, {fit.high:.3g}]", f"{fit.residual:.2g}")
+        unit = "base per user" if growth.exponential else "exponent"
+        cells = [cell(text, growth.rows) for text in texts]
+        ladder = growth.ladder
+        span = f"{min(sizes)} … {max(sizes)}"
+        rows.append((ladder.method, ladder.family, span, unit, ladder.declared, *cells))
+    columns = ("method", "family", "users", "growth", "declared", "fitted", "95 %", "largest log residual")
+    return Table("Growth of running times", columns, rows, frozenset(columns[4:]))
 
 
 def real_table(records: Sequence[Record]) -> Table:
@@ -235,7 +221,7 @@ def real_table(records: Sequence[Record]) -> Table:
     for (family, method), runs in groups.items():
         values = [r.checked_objective / r.size for r in runs if r.checked_objective is not None and r.size]
         if not values:
-            rows.append((family, method, f"0/{len(runs)}", "–", "–", _reasons(runs)))
+            rows.append((family, method, cell(f"0/{len(runs)}", runs), "–", "–", _reasons(runs)))
             continue
         mean = mean_of(values)
         ratios = [
@@ -243,8 +229,9 @@ def real_table(records: Sequence[Record]) -> Table:
             for r in runs
             if r.checked_objective is not None and best.get(r.instance_sha256)
         ]
-        share = f"{np.mean(ratios):.3f}" if ratios else "–"
-        rows.append((family, method, _of(len(values), len(runs)), _mean(mean, 4), share, ""))
+        share = cell(decimals(float(np.mean(ratios)), 3), runs) if ratios else "–"
+        n = cell(_of(len(values), len(runs)), runs)
+        rows.append((family, method, n, cell(mean_text(mean, 4), runs), share, ""))
     columns = ("data", "method", "n", "value a user [95 %]", "share of the optimum", "not run")
     note = (
         "Users served / K for the Azure traces (`azure-…`), mean accuracy for UCC 5G handovers (`ucc5g-…`)."
@@ -261,9 +248,11 @@ def mmkp_class_table(records: Sequence[Record]) -> Table:
             proved = sum(run.record.status == "optimal" for run in runs)
             times = [run.record.solve_s for run in runs if run.record.solve_s is not None]
             early = [_gaps_at(runs, seconds) for seconds in (0.1, 1.0, 10.0)]
-            gap = _mean(mean_of(gaps, (0.0, 100.0)), 3) if gaps else "–"
+            gap = mean_text(mean_of(gaps, (0.0, 100.0)), 3) if gaps else "–"
             seconds = f"{np.median(times):.3g}" if times else "–"
-            rows.append((name, method, _of(len(gaps), len(runs)), gap, *early, str(proved), seconds))
+            texts = (_of(len(gaps), len(runs)), gap, *early, str(proved), seconds)
+            records_behind = [run.record for run in runs]
+            rows.append((name, method, *(cell(text, records_behind) for text in texts)))
     columns = (
         "class", "method", "n", "gap (%) [95 %]", "at .1 s", "at 1 s", "at 10 s", "proved", "median time (s)"
     )  # fmt: skip
@@ -285,8 +274,9 @@ def mmkp_table(records: Sequence[Record]) -> Table:
     rows = []
     for r in records:
         if r.experiment == "mmkp":
-            cells = [_number(r.checked_objective), _number(r.bound), _number(r.solve_s, 3)]
-            rows.append((r.instance, r.method, str(r.status), *cells, r.message))
+            numbers = (figures(r.checked_objective, 9), figures(r.bound, 9), figures(r.solve_s))
+            cells = [cell(text, [r]) for text in numbers]
+            rows.append((code(r.instance), r.method, str(r.status), *cells, r.message))
     columns = ("instance", "method", "status", "value", "bound", "time (s)", "message")
     return Table("MMKP", columns, rows, frozenset(columns[3:6]))
 
@@ -307,31 +297,15 @@ def files_table(records: Sequence[Record]) -> Table:
             for r in good
             if bounds.get(r.instance_sha256)
         ]
-        value = "–" if not good else _mean(mean_of([r.checked_objective or 0.0 for r in good]), 4)
-        share = "–" if not shares else _mean(mean_of(shares, (0.0, 1.0)), 4)
+        value = "–" if not good else mean_text(mean_of([r.checked_objective or 0.0 for r in good]), 4)
+        share = "–" if not shares else mean_text(mean_of(shares, (0.0, 1.0)), 4)
         times = [r.solve_s for r in good if r.solve_s is not None]
-        seconds = "–" if not times else f"{np.median(times):.3g}"
-        rows.append((problem, method, _of(len(good), len(runs)), value, share, seconds))
+        seconds = "–" if not times else figures(float(np.median(times)))
+        n = _of(len(good), len(runs))
+        rows.append((problem, code(method), *(cell(text, runs) for text in (n, value, share, seconds))))
     columns = ("problem", "method", "n", "value [95 %]", "share of the least bound [95 %]", "median time (s)")
     note = "The least bound of an instance is that of any method that ran on it."
     return Table("Own instances", columns, rows, frozenset(columns[2:]), note)
-
-
-def status_table(records: Sequence[Record]) -> Table:
-    """Return how every experiment's runs ended, and why those that did not end well."""
-    rows = []
-    for experiment in dict.fromkeys(r.experiment for r in records):
-        own = [r for r in records if r.experiment == experiment]
-        counts = Counter(str(r.status) for r in own)
-        good = sum(counts[s] for s in ("optimal", "feasible", "bound_only", "infeasible"))
-        bad = [r for r in own if r.status in ("error", "inconsistent", "skipped", "unknown")]
-        listed = ", ".join(f"{n} {status}" for status, n in sorted(counts.items()))
-        rows.append((experiment, _of(good, len(own)), listed, _reasons(bad)))
-    return Table("Runs", ("experiment", "n ok", "statuses", "reasons"), rows, frozenset({"n ok"}))
-
-
-def _line(cells: tuple[str, ...]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
 
 
 def _at_least(mean: Mean, limit: float) -> str:
@@ -339,12 +313,6 @@ def _at_least(mean: Mean, limit: float) -> str:
     if mean.low >= limit:
         return "yes"
     return "no" if mean.high < limit else "open"
-
-
-def _mean(mean: Mean, digits: int) -> str:
-    """Return the mean with its interval; one value has none."""
-    text = f"{mean.value:.{digits}f}"
-    return text if mean.n < 2 else f"{text} [{mean.low:.{digits}f}, {mean.high:.{digits}f}]"
 
 
 def _of(n: int, expected: int) -> str:
@@ -356,12 +324,8 @@ def _reasons(runs: Sequence[Record]) -> str:
     return "; ".join(f"{n} × {reason}" for reason, n in counts.most_common(5))
 
 
-def _number(value: float | None, digits: int = 9) -> str:
-    return "–" if value is None else f"{value:.{digits}g}"
-
-
 def _median(seconds: Mapping[str, float] | None) -> str:
-    return "–" if not seconds else f"{np.median(list(seconds.values())):.3g}"
+    return "–" if not seconds else figures(float(np.median(list(seconds.values()))))
 
 
 def _ratio(slow: Mapping[str, float] | None, fast: Mapping[str, float] | None) -> str:
@@ -369,4 +333,5 @@ def _ratio(slow: Mapping[str, float] | None, fast: Mapping[str, float] | None) -
     both = sorted(set(slow or {}) & set(fast or {}))
     if slow is None or fast is None or not both:
         return "–"
-    return f"{np.median([slow[i] for i in both]) / np.median([fast[i] for i in both]):.3g} ×"
+    ratio = np.median([slow[i] for i in both]) / np.median([fast[i] for i in both])
+    return f"{figures(float(ratio))} ×"

@@ -48,11 +48,19 @@ def test_heuristics_import_no_solver_and_no_checker(function: str) -> None:
     assert loaded(function, (*SOLVERS, *evaluators())) == ""
 
 
-@pytest.mark.parametrize("module", sorted(p.evaluator.partition(":")[0] for p in PROBLEMS.values()))
+CHECKERS = {name for p in PROBLEMS.values() for name in (p.evaluator, p.verifier, p.proof) if name}
+
+
+@pytest.mark.parametrize("module", sorted(name.partition(":")[0] for name in CHECKERS))
 def test_checkers_import_no_solver_and_no_method(module: str) -> None:
-    """An evaluator's module brings neither a solver nor any method into the process."""
+    """The module of an evaluator or verifier brings neither a solver nor any method into the process."""
     methods = {m.function.partition(":")[0] for m in METHODS.values()}
     assert loaded(module, (*SOLVERS, "numba", *sorted(methods))) == ""
+
+
+def test_reports_import_no_solver() -> None:
+    """Pages are drawn where no solver is installed, and nothing is compiled for them."""
+    assert loaded("reports.report", (*SOLVERS, "numba")) == ""
 
 
 def evaluators() -> tuple[str, ...]:

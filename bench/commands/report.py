@@ -18,21 +18,25 @@ WIDTH = 160  # characters, without a terminal
 
 
 def report_command(write: Callable[..., Sequence[Any]]) -> Callable[..., None]:
-    """Return the command around ``write(records, folder, anonymous=…)``, which returns tables to print."""
+    """Return the command around ``write(records, folder, anonymous=…, store=…)`` → tables to print."""
 
     def report_store(
         store_path: Path = typer.Option(DEFAULT_STORE, "--store", help="The store."),
         output: Path = typer.Option(DEFAULT_FOLDER, "-o", "--output", help="Folder of the report."),
-        anonymous: bool = typer.Option(False, "--anonymous", help="Leave out host and commit."),
+        anonymous: bool = typer.Option(
+            False, "--anonymous", help="Leave out hosts, commits, folders and user names."
+        ),
     ) -> None:
         """Write the report folder, and print the table of claims."""
         from bench.jobs.store import Store
 
         with Store(store_path, read_only=True) as store:
             records = list(store.records())
-        for table in write(records, output, anonymous=anonymous):
+        for table in write(records, output, anonymous=anonymous, store=store_path):
             _print(table)
-        note(f"report in {output} (report.md, figures/, records.jsonl)")
+        note(
+            f"report in {output} (index.html, report.md, figures/, tables/, records.jsonl, environment.json)"
+        )
 
     return report_store
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import sys
 import time
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +41,9 @@ def run_experiments(
         None, "--memory-limit", help="Megabytes a run.", min=0.0, max=1e9
     ),
     limit: int | None = typer.Option(None, "--limit", help="At most the first N runs.", min=0),
-    only: str | None = typer.Option(None, "--only", help="The run whose key begins so."),
+    only: str | None = typer.Option(
+        None, "--only", help="The runs whose keys begin so, with commas between."
+    ),
     rerun: bool = typer.Option(False, "--rerun", help="Run what is stored already, too."),
     force: bool = typer.Option(False, "--force", help="Allow several workers for timing experiments."),
     dry_run: bool = typer.Option(False, "--dry-run", help="List the runs and stop."),
@@ -51,7 +56,7 @@ def run_experiments(
     if executor not in EXECUTORS:
         raise InputError(f"--executor: found {shown(executor)}, expected one of {', '.join(EXECUTORS)}")
     stored = [] if only is None else _stored(store_path, only)
-    jobs = [job_of(stored[0])] if stored else _jobs(targets, methods, seeds, time_limit, memory_limit)
+    jobs = [job_of(r) for r in stored] if stored else _jobs(targets, methods, seeds, time_limit, memory_limit)
     keyed = keyed_runs(jobs) if stored else _only(keyed_runs(jobs), only)[:limit]
     timing = any(job.timing for _, job in keyed)
     workers = workers or 1
@@ -122,16 +127,36 @@ def show_record(
 
 
 def _stored(store_path: Path, only: str) -> list[Any]:
-    """Return the one row whose key begins so, nothing if there is none: it tells what to run."""
+    """Return the rows whose keys begin so, nothing if there is none: they tell what to run."""
     from bench.jobs.store import Store
 
     if not store_path.is_file():
         return []
     with Store(store_path, read_only=True) as store:
-        found = list(store.records("substr(key, 1, ?) = ?", (len(only), only)))
-    if len(found) > 1:
-        raise InputError(f"--only: found {len(found)} rows for {shown(only)}, expected one")
+        found = _beginning(list(store.keys()), only)
+        if not any(found.values()):
+            return []
+        keys = [_single(beginning, keys) for beginning, keys in found.items()]
+        return [r for key in dict.fromkeys(keys) for r in store.records("key = ?", (key,))]
+
+
+def _beginning(keys: list[str], only: str) -> dict[str, list[str]]:
+    """Return for each beginning the keys that have it."""
+    ordered = sorted(keys)
+    found = {}
+    for beginning in dict.fromkeys(part.strip() for part in only.split(",") if part.strip()):
+        start = bisect_left(ordered, beginning)
+        begins = re.compile(re.escape(beginning)).match
+        found[beginning] = list(takewhile(begins, ordered[start:]))
+    if not found:
+        raise InputError(f"--only: found {shown(only)}, expected the beginning of a row's key")
     return found
+
+
+def _single(beginning: str, keys: list[str], hint: str = "") -> str:
+    if len(keys) != 1:
+        raise InputError(f"--only: found {len(keys)} rows for {shown(beginning)}, expected one{hint}")
+    return keys[0]
 
 
 def _jobs(
@@ -206,12 +231,10 @@ def _absolute(method: str) -> str:
 def _only(keyed: list[tuple[str, Any]], only: str | None) -> list[tuple[str, Any]]:
     if only is None:
         return keyed
-    found = [(key, job) for key, job in keyed if key.startswith(only)]
-    if len(found) != 1:
-        raise InputError(
-            f"--only: found {len(found)} runs for {shown(only)}, expected one (code or seeds changed?)"
-        )
-    return found
+    jobs = dict(keyed)
+    found = _beginning(list(jobs), only)
+    keys = [_single(part, matches, " (code or seeds changed?)") for part, matches in found.items()]
+    return [(key, jobs[key]) for key in dict.fromkeys(keys)]
 
 
 def _summary(records: list[Any], store_path: Path) -> int:

@@ -20,11 +20,13 @@ def solve_file(
     settings: list[str] = typer.Option([], "--set", help="KEY=VALUE of the method."),
     time_limit: float | None = typer.Option(None, "--time-limit", help="Seconds.", min=0.0, max=1e9),
     memory_limit: float | None = typer.Option(None, "--memory-limit", help="Megabytes.", min=0.0, max=1e9),
+    proof: Path | None = typer.Option(None, "--proof", help="File for the proof of the bound."),
     item: int | None = typer.Option(None, "--item", help="Which problem of a file of several, from 1."),
     output: Path | None = typer.Option(None, "-o", "--output", help="File for the decision."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
 ) -> int:
     """Solve an instance with a method, and re-check the decision."""
+    from bench.commands.proofs import check_provable, prove
     from bench.jobs.executors import run_all
     from bench.jobs.job import Job
     from bench.jobs.sources import FromFile
@@ -35,7 +37,10 @@ def solve_file(
     instance = load_instance(file, item=item)
     problem = problem_of(instance)
     options = parse_settings(settings)
-    check_options(find(problem, method), options)
+    chosen = find(problem, method)
+    check_options(chosen, options)
+    if proof is not None:
+        check_provable(chosen)
     limits = Limits(time_s=time_limit, memory_mb=memory_limit)
     source = FromFile(str(file.absolute()), item=item)
     job = Job("solve", problem, source, method, tuple(options.items()), limits)
@@ -47,6 +52,8 @@ def solve_file(
 
         write_whole(output, json.dumps(decision) + "\n")
     typer.echo(json.dumps(answer, allow_nan=False)) if as_json else _print(record, output)
+    if proof is not None and record.status in ("optimal", "feasible", "bound_only"):
+        prove(record, instance, chosen, proof)
     if record.status == "skipped" and as_json:
         note(record.message)
     return _status(record)

@@ -6,11 +6,14 @@ from bench.jobs.job import Job
 from bench.jobs.sources import FromPublicData, Generated, Source
 from formulations.result import Limits
 
-__all__ = ["LOADS", "clairvoyant", "real"]
+__all__ = ["LOADS", "SEGMENTS", "bounds", "clairvoyant", "real"]
 
 LOADS = (1, 2, 3, 4, 5, 6, 7, 8)  # ρ, users a second
 POLICIES = ("water-filling", "equal", "winner-take-all", "proportional-fair")
-BOUND = "clairvoyant-tangent"
+BOUND = "clairvoyant"
+FORMS = ("clairvoyant", "clairvoyant-tangent", "clairvoyant-tangent-highs", "clairvoyant-relaxed")
+BOUND_LOADS = (1, 4, 8, 12)
+SEGMENTS = (16, 32, 64, 96, 128, 192)  # of the secant form
 BOUND_LIMITS = Limits(time_s=120.0)
 
 
@@ -21,6 +24,21 @@ def clairvoyant(seeds: int) -> list[Job]:
         for load in LOADS:
             source = Generated("importance", None, seed, (("rate_per_s", float(load)),))
             jobs += _runs("handover-clairvoyant", source)
+    return jobs
+
+
+def bounds(seeds: int) -> list[Job]:
+    """Return all forms of the clairvoyant bound, and water-filling, at ρ = 1, 4, 8 and 12."""
+    jobs = []
+    for seed in range(seeds):
+        for load in BOUND_LOADS:
+            source = Generated("importance", None, seed, (("rate_per_s", float(load)),))
+            plain = [(method, ()) for method in ("water-filling", *FORMS)]
+            secant = [("clairvoyant-secant", (("segments", n),)) for n in SEGMENTS]
+            jobs += [
+                Job("handover-bounds", "handover", source, method, options, BOUND_LIMITS)
+                for method, options in (*plain, *secant)
+            ]
     return jobs
 
 

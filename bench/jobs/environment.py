@@ -8,12 +8,13 @@ import subprocess
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
-__all__ = ["VERSIONED", "cpu_name", "git_commit", "pin_threads", "versions"]
+__all__ = ["VERSIONED", "cpu_name", "git_commit", "pin_threads", "vector_level", "versions"]
 
 VERSIONED = (
     "certigap", "numpy", "numba", "scipy", "highspy", "pulp", "networkx", "python-flint", "pebble",
-    "matplotlib",
+    "matplotlib", "jinja2", "cvxpy", "clarabel", "ortools", "pyscipopt", "distributed",
 )  # fmt: skip
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
@@ -64,3 +65,12 @@ def cpu_name() -> str:
     except OSError:
         pass
     return platform.processor() or platform.machine()
+
+
+def vector_level() -> str:
+    """Return the vector instructions that numpy found on this processor, most modern last."""
+    import numpy as np
+
+    shown: Any = np.show_config(mode="dicts")
+    found = shown.get("SIMD Extensions", {})
+    return ", ".join([*found.get("baseline", []), *found.get("found", [])]) or "none"

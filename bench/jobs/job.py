@@ -28,6 +28,7 @@ class Job:
     seed: int = 0  # of the method
     repetition: int = 0
     timing: bool = False  # its time is published
+    keep_decision: bool = True  # in the record; grids of thousands of runs keep only what was checked
 
     def key(self, instance_sha256: str) -> str:
         """Return the row's primary key: the same run of the same code has the same key."""

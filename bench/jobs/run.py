@@ -68,6 +68,8 @@ class Run:
             with self._failures_become_status():
                 begun = time.perf_counter_ns()
                 enter_verdict(self.record, self.instance, self.result)
+                if not self.job.keep_decision:
+                    self.record.extra["decision"] = None
                 self.record.check_s = (time.perf_counter_ns() - begun) * 1e-9
         return self.record
 

@@ -51,12 +51,11 @@ def enter_verdict(record: Record, instance: Instance, result: Result) -> None:
         lies += [] if evaluation.feasible else [f"the decision is infeasible: {evaluation.message}"]
     lies += _contradictions(result, evaluation, tolerance)
     if problem.verifier is not None and "prices" in result.certificate:
-        verified = resolve(problem.verifier)(instance, result.certificate["prices"])
+        groups = {key: result.certificate[key] for key in ("groups",) if key in result.certificate}
+        verified = resolve(problem.verifier)(instance, result.certificate["prices"], **groups)
         record.extra["verified_bound"] = verified
-        if (
-            result.bound_kind in (BoundKind.PRICES, BoundKind.LP)
-            and (result.bound or 0.0) < verified - tolerance
-        ):
+        proved = result.bound_kind in (BoundKind.PRICES, BoundKind.LP) or bool(groups)
+        if proved and (result.bound or 0.0) < verified - tolerance:
             lies.append(f"bound {result.bound!r} is below the {verified!r} that its prices prove")
     if record.bound is not None and record.checked_objective is not None:
         record.gap = _finite((record.bound - record.checked_objective) / max(record.bound, 1e-300))

@@ -9,9 +9,14 @@ from importlib import resources
 from typing import Any
 
 from bench.jobs.job import Record
-from bench.judging.measures import MEASURES, Measurement, NotTestableError
+from bench.judging import measures
+from bench.judging.balance_measures import BALANCE_MEASURES
+from bench.judging.handover_measures import HANDOVER_MEASURES
+from bench.judging.measures import Measurement, NotTestableError
 
-__all__ = ["Claim", "Judged", "judge", "judge_all", "published_claims", "verdict"]
+__all__ = ["MEASURES", "Claim", "Judged", "judge", "judge_all", "published_claims", "verdict"]
+
+MEASURES = {**measures.MEASURES, **BALANCE_MEASURES, **HANDOVER_MEASURES}
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,8 @@ def judge(claim: Claim, records: Sequence[Record]) -> Judged:
         measurement = MEASURES[name](records, *arguments)
     except NotTestableError as error:
         return Judged(claim, "not testable", reason=str(error))
+    except ArithmeticError as error:  # of rows that no run of ours wrote
+        return Judged(claim, "not testable", reason=f"the rows cannot be judged: {error}")
     sampled = not measurement.evidence.startswith("proved")
     if claim.kind == "value" and sampled and measurement.n < 2:
         return Judged(claim, "not testable", measurement, "one run has no interval")

@@ -63,8 +63,14 @@ def _trace(make: Callable[..., Callable[[int], Prepared]]) -> Callable[[int], Pr
     return prepare
 
 
+def _clairvoyant(size: int) -> Prepared:
+    """Return the clairvoyant bound of a trace of eight users a second."""
+    return _solves("handover", "clairvoyant", "importance", horizon_s=size / 8.0)(size)
+
+
 LADDERS = (
     Ladder("hybrid", (32, 64, 128, 256, 512, 1024), 1.5, _solves("balance", "hybrid", "calibrated-fig4")),
+    Ladder("exact", (32, 64, 128, 256, 512, 1024), 2.0, _solves("balance", "exact", "calibrated-fig4"), 0.05),
     Ladder(
         "water-filling",
         (1000, 3000, 10_000, 30_000, 100_000, 300_000),
@@ -72,6 +78,7 @@ LADDERS = (
         _solves("slot", "water-filling", "slot-importance", bandwidth_bps=1e15),
         0.05,
     ),
+    Ladder("clairvoyant", (80, 240, 800, 2400, 8000), 1.1, _clairvoyant, 0.05),
     Ladder("simulator", (80, 240, 800, 2400, 8000), 1.0, _trace(_solves), 0.05),
     Ladder(
         "check balance", (32, 64, 128, 256, 512, 1024), 1.1, _checks("balance", "hybrid", "calibrated-fig4")

@@ -10,6 +10,7 @@ import numpy as np
 
 from bench.jobs.job import Record
 from bench.judging.statistics import Fit, mean_of, power_law, semi_log, stratified_mean
+from bench.registry import METHODS
 
 __all__ = [
     "MEASURES",
@@ -22,6 +23,7 @@ __all__ = [
     "medians",
     "optima",
     "paired_ratios",
+    "rows_behind",
     "witness_counts",
 ]
 
@@ -48,6 +50,7 @@ class Measurement:
     detail: str = ""  # both times of a ratio, residuals, which family
     witness: str = ""  # instance that decides an inequality
     key: str = ""  # of the row that decides
+    keys: tuple[str, ...] = ()  # of the rows that the value is computed from
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ class Ratio:
 
 def optima(records: Iterable[Record]) -> dict[str, float]:
     """Return the proved optimum of each BALANCE or MMKP instance, by content hash."""
-    exact = ("exhaustive", "exhaustive-naive", "milp", "milp-highs", "exact")
+    exact = {method.name for method in METHODS.values() if method.role == "exact"}
     return {
         r.instance_sha256: r.checked_objective
         for r in records
@@ -113,16 +116,18 @@ def load_of(record: Record) -> float | None:
     return None if value is None else float(value)
 
 
-def fastest_seconds(records: Sequence[Record], method: str, family: str) -> dict[int, dict[str, float]]:
-    """Return by size and instance the seconds in ``balance-fig6``, the fastest of the repetitions.
+def fastest_seconds(
+    records: Sequence[Record], method: str, family: str, experiment: str = "balance-fig6"
+) -> dict[int, dict[str, float]]:
+    """Return by size and instance the seconds in an experiment, the fastest of the repetitions.
 
     Rows of several workers, of the calling process and of exact methods that did not finish carry no
     published time.
     """
-    finished = ("optimal",) if method.startswith("exhaustive") else SOLVED
+    finished = ("optimal",) if method.startswith(("exhaustive", "exact")) else SOLVED
     sizes: dict[int, dict[str, float]] = defaultdict(dict)
     for r in records:
-        wanted = (r.experiment, r.method, r.family) == ("balance-fig6", method, family)
+        wanted = (r.experiment, r.method, r.family) == (experiment, method, family)
         timed = (r.executor, r.workers) == ("processes", 1) and r.solve_s is not None
         if wanted and timed and r.status in finished:
             known = sizes[r.size].get(r.instance_sha256, np.inf)
@@ -143,6 +148,19 @@ def certified_bounds(records: Iterable[Record], experiment: str) -> dict[str, tu
             verified = r.extra.get("verified_bound")
             bounds[r.instance_sha256] = (r.bound, False) if verified is None else (float(verified), True)
     return bounds
+
+
+def rows_behind(records: Iterable[Record], used: Iterable[Record]) -> tuple[str, ...]:
+    """Return the keys of the used rows and of those that bound or prove the same instances."""
+    own, places = set(), set()
+    for r in used:
+        own.add(r.key)
+        places.add((r.experiment, r.instance_sha256))
+    return tuple(
+        r.key
+        for r in records
+        if r.key in own or (r.bound is not None and (r.experiment, r.instance_sha256) in places)
+    )
 
 
 def _smallest_ratio(records: Sequence[Record], method: str) -> Measurement:
@@ -167,16 +185,13 @@ def _extreme(records: Sequence[Record], ratios: list[Ratio], expected: int) -> M
         f"{served}, family {least.record.family}",
         least.record.instance,
         least.record.key,
+        rows_behind(records, (ratio.record for ratio in ratios)),
     )
 
 
 def _smallest_ad_ratio(records: Sequence[Record]) -> Measurement:
-    own = {
-        r.instance_sha256: r.checked_objective
-        for r in records
-        if (r.experiment, r.method) == ("balance-guarantee", "ad-only-own")
-        and r.checked_objective is not None
-    }
+    pairs = [r for r in records if (r.experiment, r.method) == ("balance-guarantee", "ad-only-own")]
+    own = {r.instance_sha256: r.checked_objective for r in pairs if r.checked_objective is not None}
     runs = [r for r in records if (r.experiment, r.method) == ("balance-guarantee", "ad-only")]
     ratios = []
     for r in runs:
@@ -189,7 +204,7 @@ def _smallest_ad_ratio(records: Sequence[Record]) -> Measurement:
     detail = f"{least.record.checked_objective:g} served, {least.optimum:g} feasible by (15)"
     return Measurement(
         least.value, least.value, least.value, len(ratios), len(runs), "proved (checked decisions)", detail,
-        least.record.instance, least.record.key,
+        least.record.instance, least.record.key, tuple(r.key for r in (*runs, *pairs)),
     )  # fmt: skip
 
 
@@ -215,7 +230,10 @@ def _clairvoyant_ratio(records: Sequence[Record], load: float) -> Measurement:
     mean = mean_of([100.0 * value / bound for value, bound, _, _ in pairs], PERCENT)
     verified = all(verified for _, _, verified, _ in pairs)
     evidence = "verified (slot prices)" if verified else "bounded"
-    return Measurement(mean.value, mean.low, mean.high, mean.n, expected, evidence, "ratio to an upper bound")
+    return Measurement(
+        mean.value, mean.low, mean.high, mean.n, expected, evidence, "ratio to an upper bound",
+        keys=rows_behind(records, (r for *_, r in pairs)),
+    )  # fmt: skip
 
 
 def _smallest_clairvoyant_ratio(records: Sequence[Record]) -> Measurement:
@@ -228,7 +246,8 @@ def _smallest_clairvoyant_ratio(records: Sequence[Record]) -> Measurement:
 def _least(measured: Iterable[tuple[float, Measurement]], name: str) -> Measurement:
     pairs = list(measured)
     at, least = min(pairs, key=lambda pair: pair[1].value)
-    return replace(least, detail=f"least of {len(pairs)}, at {name} = {at:g}")
+    keys = tuple(key for _, measurement in pairs for key in measurement.keys)
+    return replace(least, detail=f"least of {len(pairs)}, at {name} = {at:g}", keys=keys)
 
 
 def _mean_accuracy(records: Sequence[Record], load: float) -> Measurement:
@@ -243,7 +262,8 @@ def _mean_accuracy(records: Sequence[Record], load: float) -> Measurement:
     if not values:
         raise NotTestableError(f"no run at ρ = {load:g}")
     mean = mean_of(values, PERCENT)
-    return Measurement(mean.value, mean.low, mean.high, mean.n, len(runs), "sampled")
+    keys = tuple(r.key for r in runs)
+    return Measurement(mean.value, mean.low, mean.high, mean.n, len(runs), "sampled", keys=keys)
 
 
 def _smallest_mean_accuracy(records: Sequence[Record]) -> Measurement:
@@ -269,23 +289,42 @@ def _speed_up(records: Sequence[Record], baseline: str, which: str) -> Measureme
         mean = stratified_mean([paired[k] for k in sizes])
         times = f"K = {sizes[0]} … {sizes[-1]}; at {LARGEST_FIG6} {times}"
         expected = sum(len(fast[k]) for k in sizes)
-    return Measurement(mean.value, mean.low, mean.high, mean.n, expected, "sampled", times)
+    used = [LARGEST_FIG6] if which == "last" else sizes
+    keys = _timed_keys(records, (baseline, "hybrid"), used)
+    return Measurement(mean.value, mean.low, mean.high, mean.n, expected, "sampled", times, keys=keys)
 
 
-def _fit(fit: Callable[[Sequence[float], Sequence[float]], Fit], points: dict[int, float]) -> Measurement:
+def _timed_keys(records: Iterable[Record], methods: Iterable[str], sizes: Iterable[int]) -> tuple[str, ...]:
+    """Return the keys of the runs of Fig. 6 that these methods' times at these sizes are taken from."""
+    wanted = {(method, size) for method in methods for size in sizes}
+    own = [r for r in records if (r.experiment, r.family) == ("balance-fig6", FIG6_FAMILY)]
+    return tuple(r.key for r in own if (r.method, r.size) in wanted)
+
+
+def _fit(
+    fit: Callable[[Sequence[float], Sequence[float]], Fit],
+    records: Sequence[Record],
+    method: str,
+    low: int,
+    high: int,
+) -> Measurement:
+    points = medians(fastest_seconds(records, method, FIG6_FAMILY), low, high)
     if len(points) < 6:
         raise NotTestableError(f"found {len(points)} sizes, a growth fit takes at least 6")
     result = fit(list(points), list(points.values()))
     detail = f"K = {min(points)} … {max(points)}, largest log residual {result.residual:.2g}"
-    return Measurement(result.growth, result.low, result.high, result.n, result.n, "sampled", detail)
+    return Measurement(
+        result.growth, result.low, result.high, result.n, result.n, "sampled", detail,
+        keys=_timed_keys(records, (method,), points),
+    )  # fmt: skip
 
 
 def _growth_exponent(records: Sequence[Record]) -> Measurement:
-    return _fit(power_law, medians(fastest_seconds(records, "hybrid", FIG6_FAMILY), 32, 1024))
+    return _fit(power_law, records, "hybrid", 32, 1024)
 
 
 def _growth_base(records: Sequence[Record], method: str) -> Measurement:
-    return _fit(semi_log, medians(fastest_seconds(records, method, FIG6_FAMILY), 10, 16))
+    return _fit(semi_log, records, method, 10, 16)
 
 
 def _mean_degradation(records: Sequence[Record]) -> Measurement:
@@ -296,7 +335,8 @@ def _mean_degradation(records: Sequence[Record]) -> Measurement:
     if not unique:
         raise NotTestableError("no run with a proved optimum in the store")
     mean = mean_of([100.0 * (1.0 - ratio.value) for ratio in unique.values()], PERCENT)
-    return Measurement(mean.value, mean.low, mean.high, mean.n, mean.n, "proved")
+    keys = rows_behind(records, (ratio.record for ratio in unique.values()))
+    return Measurement(mean.value, mean.low, mean.high, mean.n, mean.n, "proved", keys=keys)
 
 
 def _proved_value(records: Sequence[Record], instance: str) -> Measurement:
@@ -308,7 +348,8 @@ def _proved_value(records: Sequence[Record], instance: str) -> Measurement:
     value = proved[0].checked_objective or 0.0
     count = len({r.method for r in proved if r.checked_objective == proved[0].checked_objective})
     witnesses = "1 witness" if count == 1 else f"{count} witnesses"
-    return Measurement(value, value, value, 1, 1, f"proved ({witnesses})", key=proved[0].key)
+    keys = tuple(r.key for r in proved)
+    return Measurement(value, value, value, 1, 1, f"proved ({witnesses})", key=keys[0], keys=keys)
 
 
 MEASURES: dict[str, Callable[..., Measurement]] = {

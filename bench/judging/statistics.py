@@ -19,6 +19,7 @@ __all__ = [
     "SignedRank",
     "bootstrap_interval",
     "holm",
+    "mean_gain",
     "mean_of",
     "penalised_mean",
     "power_law",
@@ -113,6 +114,32 @@ def stratified_mean(strata: Sequence[Sequence[float]]) -> Mean:
     error = np.sqrt(sum(np.var(v, ddof=1) / len(v) for v in strata if len(v) > 1)) / len(strata)
     half = float(stats.t.ppf(0.5 + CONFIDENCE / 2, freedom) * error)
     return Mean(center, center - half, center + half, n)
+
+
+def mean_gain(ours: ArrayLike, theirs: ArrayLike, *, seed: int = 0, resamples: int = RESAMPLES) -> Mean:
+    """Return the mean over points of (our mean / their mean − 1) with its paired bootstrap interval.
+
+    Parameters
+    ----------
+    ours, theirs : array_like, (seeds, points)
+        Values of two methods on the same instances, each of their means positive. Seeds are resampled, each
+        with all its points and both methods; the interval is that of the percentiles.
+    """
+    pair = np.stack([np.asarray(ours, dtype=np.float64), np.asarray(theirs, dtype=np.float64)])
+    count = pair.shape[1]
+
+    def gain(means: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray((means[0] / means[1] - 1.0).mean(axis=-1))
+
+    value = float(gain(pair.mean(axis=1)))
+    if count < 2:
+        return Mean(value, value, value, count)
+    rng = np.random.Generator(np.random.PCG64(seed))
+    times = rng.multinomial(count, np.full(count, 1.0 / count), resamples)  # how often a seed is drawn
+    with np.errstate(divide="ignore", invalid="ignore"):
+        drawn = gain(times @ pair / count)
+    low, high = np.quantile(drawn[~np.isnan(drawn)], [0.5 - CONFIDENCE / 2, 0.5 + CONFIDENCE / 2])
+    return Mean(value, float(low), float(high), count)
 
 
 def power_law(sizes: Sequence[float], seconds: Sequence[float]) -> Fit:

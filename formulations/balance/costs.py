@@ -199,9 +199,9 @@ def batch_seconds(
     longest_input: float,
     accepted: float,
     n: int,
-    s1: int,
-    s2: int,
-    last: int,
+    s1: float,
+    s2: float,
+    last: float,
     upload: float,
 ) -> float:
     """Return the seconds until a batch's end: eq. (17) or (19) with (1) or (2)."""
@@ -212,7 +212,9 @@ def batch_seconds(
 
 
 @numba.njit(cache=True)
-def batch_bytes(costs: ModeCosts, longest_input: float, accepted: float, n: int, s1: int, late: int) -> float:
+def batch_bytes(
+    costs: ModeCosts, longest_input: float, accepted: float, n: int, s1: float, late: int
+) -> float:
     """Return the cache bytes of a batch: eq. (15) or (16)."""
     user = costs.bytes_user + costs.bytes_input * longest_input
     return n * user + s1 * (costs.bytes_step + costs.bytes_accept * accepted) - late * costs.bytes_late

@@ -19,6 +19,7 @@ from flint import arb, ctx, fmpq
 from numpy.typing import NDArray
 
 from formulations.evaluation import Evaluation
+from formulations.handover.outcomes import outcomes
 from instances.decisions import Allocation, Schedule
 from instances.handover import HandoverTrace, SlotInstance
 
@@ -90,7 +91,8 @@ def evaluate_horizon(instance: HandoverTrace, schedule: Schedule) -> Evaluation:
     The verdict. ``violation`` is, tolerated or not, the largest of: bits outside a window relative to the
     user's cache, a slot's excess relative to C, a user's excess relative to its cache. The objective counts
     every user, one that was sent nothing with A_i(0), and one that was sent more than its cache with A_i(1).
-    ``details``: ``lifted`` (every user reaches its anchor), ``radius`` (of the objective's ball).
+    ``details``: ``lifted`` (every user reaches its anchor), ``radius`` (of the objective's ball), ``starved``
+    and ``latency`` (see ``outcomes``).
     """
     users = instance.users
     if len(schedule.user) and int(schedule.user.max()) >= len(users):
@@ -119,7 +121,7 @@ def evaluate_horizon(instance: HandoverTrace, schedule: Schedule) -> Evaluation:
                 worst.add(SHOWN.divide(excess, cache[i]), excess > cache[i] * TOLERANCE, row)
         lifted = all(s >= t * c for s, t, c in zip(sent, anchor, cache, strict=True))
     ball = _objective(instance, [(min(s, c), c) for s, c in zip(sent, cache, strict=True)])
-    return worst.verdict(ball, lifted=lifted)
+    return worst.verdict(ball, lifted=lifted, **outcomes(instance, schedule))
 
 
 class _Worst:

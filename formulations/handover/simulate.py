@@ -1,9 +1,8 @@
-"""A slot policy applied in every slot of a horizon: who is active, what each receives, who leaves.
+"""Slot policies simulated over a horizon, and what their schedules amount to.
 
-A user is active from its first slot to its last one, and leaves earlier when it has finished (x ≥ 1 − 10⁻¹²).
-In each slot the policy sees the active users in the order of their indices and shares C = B·Δt bits among
-them; what it sends more than C or than the remaining cache by rounding is cut off. Cost: a policy's call a
-slot.
+Which users a slot holds, and what they receive, is decided in ``slot_by_slot``. A window is a number of slots
+from the first slot after the arrival. With the option ``deadline_s`` a user's last slot is cut where the
+deadline, counted from the arrival, falls into it.
 """
 
 from __future__ import annotations
@@ -13,32 +12,16 @@ from time import perf_counter_ns
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from formulations.handover.slot.claim import flag, no_more_options, one_of
-from formulations.handover.slot.fallbacks import (
-    FALLBACKS,
-    READINGS,
-    drop_lowest,
-    equalised_bytes,
-    feasible,
-    jumping_demand,
-    listed_order,
-    scaled_demand,
-)
-from formulations.handover.slot.shares import (
-    FINISHED,
-    ascending,
-    equal,
-    equal_redistributed,
-    proportional_fair,
-    winner_take_all,
-)
-from formulations.handover.slot.water_filling import water_filling as lifted_water_filling
+from formulations.handover.slot.fallbacks import FALLBACKS, READINGS
+from formulations.handover.slot_by_slot import POLICY_CODES, run
 from formulations.handover.utility import CODES, values
 from formulations.result import Limits, Result, Status
+from instances.decimals import as_decimal
 from instances.decisions import Schedule
+from instances.errors import number
 from instances.handover import HandoverTrace
 
 __all__ = [
@@ -55,7 +38,6 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 POLICIES = (
     "water-filling",
@@ -66,179 +48,6 @@ POLICIES = (
     "winner-take-all",
     "proportional-fair",
 )
-_CODES = {
-    "eb": 0,
-    "wta": 1,
-    "drop-lowest": 2,
-    "bisect": 3,
-    "scaled": 4,
-    "arrival-order": 5,
-    "equal-bytes": 6,
-    "nothing": 7,
-    "equal": 8,
-    "equal-redistributed": 9,
-    "winner-take-all": 10,
-    "proportional-fair": 11,
-}
-WITHOUT_ANCHORS = _CODES["equal"]
-
-
-@njit(cache=True)
-def share(
-    policy: int,
-    family: int,
-    cache: Floats,
-    received: Floats,
-    ceiling: Floats,
-    sharpness: Floats,
-    anchor: Floats,
-    capacity: float,
-) -> Floats:
-    """Return the bits, (N,), that the policy of this code gives in one slot."""
-    if policy < WITHOUT_ANCHORS and feasible(cache, received, anchor, capacity):
-        return lifted_water_filling(family, cache, received, ceiling, sharpness, anchor, capacity)
-    if policy == 0:
-        return equalised_bytes(family, cache, received, ceiling, sharpness, anchor, capacity)
-    if policy == 1 or policy == 10:
-        return winner_take_all(family, cache, received, ceiling, sharpness, anchor, capacity)
-    if policy == 2:
-        return drop_lowest(family, cache, received, ceiling, sharpness, anchor, capacity)
-    if policy == 3:
-        return jumping_demand(family, cache, received, ceiling, sharpness, anchor, capacity)
-    if policy == 4:
-        return scaled_demand(family, cache, received, ceiling, sharpness, anchor, capacity)
-    if policy == 5:
-        return listed_order(family, cache, received, ceiling, sharpness, anchor, capacity)
-    if policy == 6 or policy == 8:
-        return equal(family, cache, received, ceiling, sharpness, anchor, capacity)
-    if policy == 9:
-        return equal_redistributed(family, cache, received, ceiling, sharpness, anchor, capacity)
-    if policy == 11:
-        return proportional_fair(family, cache, received, ceiling, sharpness, anchor, capacity)
-    return np.zeros(len(cache))
-
-
-@njit(cache=True)
-def trim(bits: Floats, room: Floats, capacity: float) -> float:
-    """Cut ``bits``, (N,) in place, to the remaining caches and to the slot's budget; return their sum."""
-    total = 0.0
-    for i in range(len(bits)):
-        bits[i] = max(0.0, min(bits[i], room[i]))
-        total += bits[i]
-    if total > capacity:
-        factor = capacity / total * (1.0 - 1e-15)
-        for i in range(len(bits)):
-            bits[i] *= factor
-    return total
-
-
-@njit(cache=True)
-def lengthened(array: Any) -> Any:
-    """Return a copy of twice the length."""
-    out = np.empty(2 * len(array) + 16, dtype=array.dtype)
-    out[: len(array)] = array
-    return out
-
-
-@njit(cache=True)
-def present(
-    active: Ints, arrived: Ints, rank: Floats, sent: Floats, cache: Floats, end: Ints, slot: int
-) -> Ints:
-    """Return the users in ``slot``: the active and the arrived ones, by rank, without those who have left."""
-    users = active
-    if len(arrived) > 0:
-        users = np.concatenate((active, arrived))
-        users = users[ascending(rank[users])]
-    keep = np.empty(len(users), dtype=np.bool_)
-    for k in range(len(users)):
-        i = users[k]
-        keep[k] = slot < end[i] and sent[i] / cache[i] < FINISHED
-    return users[keep]
-
-
-@njit(cache=True)
-def next_event(slot: int, active: Ints, end: Ints, first: Ints, order: Ints, waiting: int) -> int:
-    """Return the next slot, at least ``slot``, in which somebody arrives or leaves."""
-    event = int(np.min(end[active]))
-    if waiting < len(order):
-        event = min(event, int(first[order[waiting]]))
-    return max(slot, event)
-
-
-@njit(cache=True)
-def run(
-    policy: int,
-    family: int,
-    cache: Floats,
-    ceiling: Floats,
-    sharpness: Floats,
-    anchor: Floats,
-    first: Ints,
-    end: Ints,
-    order: Ints,
-    rank: Floats,
-    capacity: float,
-) -> tuple[Ints, Ints, Floats, Floats, int]:
-    """Simulate the horizon.
-
-    Parameters
-    ----------
-    policy, family
-        Codes of the policy and of the utility.
-    cache, ceiling, sharpness, anchor
-        L_i (bit), M_i, k_i (per fraction), τ_i (fraction), (N,) each.
-    first, end
-        First slot of each user and the slot after its last, (N,) each.
-    order
-        Users by first slot, (N,).
-    rank
-        Position at which the policy sees each user among the active ones, (N,).
-    capacity
-        C, bit a slot.
-
-    Returns
-    -------
-    User, slot and bits of each positive transmission, (E,) each; bits sent to each user, (N,); slots in
-    which the policy was called.
-    """
-    n = len(cache)
-    user, at, amount = np.empty(4 * n, np.int64), np.empty(4 * n, np.int64), np.empty(4 * n)
-    sent, active = np.zeros(n), np.empty(0, np.int64)
-    entries, waiting, slot, called = 0, 0, 0, 0
-    while waiting < n or len(active) > 0:
-        if len(active) == 0:
-            slot = max(slot, first[order[waiting]])
-        known = waiting
-        while waiting < n and first[order[waiting]] <= slot:
-            waiting += 1
-        active = present(active, order[known:waiting], rank, sent, cache, end, slot)
-        if len(active) == 0:
-            continue
-        room = cache[active] - sent[active]
-        received = sent[active] / cache[active]
-        bits = share(
-            policy,
-            family,
-            cache[active],
-            received,
-            ceiling[active],
-            sharpness[active],
-            anchor[active],
-            capacity,
-        )
-        total = trim(bits, room, capacity)
-        called += 1
-        for k in range(len(active)):
-            if bits[k] > 0:
-                if entries == len(user):
-                    user, at, amount = lengthened(user), lengthened(at), lengthened(amount)
-                user[entries], at[entries], amount[entries] = active[k], slot, bits[k]
-                sent[active[k]] += bits[k]
-                entries += 1
-        slot += 1
-        if total <= 0:
-            slot = next_event(slot, active, end, first, order, waiting)  # nothing changes before it
-    return user[:entries], at[:entries], amount[:entries], sent, called
 
 
 def solve_policy(
@@ -247,6 +56,7 @@ def solve_policy(
     limits: Limits,
     seed: int = 0,
     policy: str = "water-filling",
+    deadline_s: Any = None,
     **options: Any,
 ) -> Result:
     """Simulate a slot policy over a horizon.
@@ -259,8 +69,11 @@ def solve_policy(
         Part of the method contract; a run takes milliseconds and draws nothing.
     policy
         One of ``POLICIES``.
+    deadline_s
+        Seconds from a user's arrival until which it receives; where this falls into the last slot of its
+        window, only that share of the slot's bits arrives. None for whole slots.
     options
-        ``fallback`` (water-filling: eb, wta, drop-lowest), ``reading`` (no-admission: bisect, scaled,
+        ``fallback`` (water-filling: eb, wta, drop-lowest, exact), ``reading`` (no-admission: bisect, scaled,
         arrival-order, equal-bytes, nothing), ``redistribute`` (equal: true or false).
 
     Returns
@@ -280,7 +93,7 @@ def solve_policy(
         rank = np.argsort(np.argsort(users.arrival_s, kind="stable")).astype(np.float64)
     started = perf_counter_ns()
     user, slot, bits, sent, called = run(
-        _CODES[variant],
+        POLICY_CODES[variant],
         CODES[instance.utility],
         users.cache_bits.copy(),  # numba would compile every kernel again for read-only arrays
         users.ceiling.copy(),
@@ -288,6 +101,7 @@ def solve_policy(
         users.anchor.copy(),
         first,
         end,
+        _tails(instance, end, deadline_s),
         order,
         rank,
         instance.capacity_bits,
@@ -302,6 +116,18 @@ def solve_policy(
         counters={"steps": int(called)},
         phases={"solve": seconds},
     )
+
+
+def _tails(instance: HandoverTrace, end: NDArray[np.int64], deadline_s: Any) -> Floats:
+    """Return the share of its last slot in which each user still receives, (N,)."""
+    tails = np.ones(len(end))
+    if deadline_s is None:
+        return tails
+    slot = as_decimal(instance.slot_s)
+    window = as_decimal(number("deadline_s", deadline_s, above=0))
+    for i, (arrival, after) in enumerate(zip(instance.users.arrival_s.tolist(), end.tolist(), strict=True)):
+        tails[i] = min(1.0, max(0.0, float((as_decimal(arrival) + window) / slot - (after - 1))))
+    return tails
 
 
 def _variant(policy: str, options: dict[str, Any]) -> str:

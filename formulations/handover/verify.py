@@ -5,26 +5,36 @@ exceeds Σ_t p_t C + Σ_i max_{0≤y≤1} [A_i(y) − L_i q_i y]: the bits of a 
 of a slot number at most C. A_i' rises to τ_i and falls beyond, so an inner maximum is at y = 0, at y = 1, or
 where A_i' = L_i q_i beyond τ_i. A candidate that interval arithmetic cannot exclude is kept, which can only
 raise the bound.
+
+Prices may depend on where the fractions lie. A *group* has users, slots, and a tree whose nodes split the
+fraction of one of its users in two; each leaf has prices for the group's slots and restricts the users to
+intervals. Every schedule lies in one leaf of each group. With those leaves' prices the bound above holds, the
+maxima of the group's users being over their intervals; so the largest leaf of each group may be taken apart
+from the other groups if the rest pays for every slot the lowest price of all leaves.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 from flint import arb, ctx, fmpq
 
+from formulations.handover.verify_groups import Group, Interval, checked_groups
 from instances.errors import InputError, number
-from instances.handover import HandoverTrace, as_decimal
+from instances.handover import HandoverTrace, SlotInstance, as_decimal
 
-__all__ = ["verified_bound"]
+__all__ = ["verified_bound", "verified_slot_bound"]
 
 BITS = 192
+WHOLE = (Fraction(0), Fraction(1))
 
 
-def verified_bound(instance: HandoverTrace, prices: Mapping[int | str, float]) -> float:
+def verified_bound(
+    instance: HandoverTrace, prices: Mapping[int | str, float], groups: Sequence[Mapping[str, Any]] = ()
+) -> float:
     """Return a double that no schedule's Σ A_i(y_i) exceeds.
 
     Parameters
@@ -33,29 +43,92 @@ def verified_bound(instance: HandoverTrace, prices: Mapping[int | str, float]) -
         The horizon.
     prices
         Accuracy per bit by slot, each the decimal that it prints as; a slot that is not listed costs nothing.
+    groups
+        Disjoint groups: ``users`` (indices), ``runs`` ([first slot, number of slots] each) and ``nodes``, the
+        root first: ``user``, ``at`` (a fraction), ``below`` and ``above`` (nodes), or a leaf's ``prices`` of
+        the runs. In a group's slots these hold instead of the argument ``prices``.
 
     Raises
     ------
     InputError
-        For a slot that is not an integer, or a price that is not a finite number of at least 0.
+        For a slot that is not an integer, a price that is not a finite number of at least 0, or groups that
+        are not disjoint or whose nodes are no tree.
     """
     listed = _checked(prices)
     before = ctx.prec
     ctx.prec = BITS
     try:
         capacity = as_decimal(instance.bandwidth_bps) * as_decimal(instance.slot_s)
-        total = _ball(sum(listed.values(), Fraction(0)) * capacity)
-        users = instance.users
-        first, end = instance.windows()
-        columns = (users.cache_bits, users.ceiling, users.sharpness, users.anchor)
-        for i, row in enumerate(zip(*(c.tolist() for c in columns), strict=True)):
-            lowest = _lowest(listed, int(first[i]), int(end[i]))
-            cache, ceiling, sharpness, anchor = (as_decimal(x) for x in row)
-            curve = (_ball(ceiling), _ball(sharpness), _ball(anchor))
-            total += _surplus(instance.utility, *curve, _ball(cache * lowest))
+        checked = checked_groups(instance, groups)
+        outside = {slot: price for slot, price in listed.items() if slot not in checked.slots}
+        lowest = checked.lowest_prices(outside)
+        horizon = _Horizon(instance)
+        grouped = {i for group in checked.groups for i in group.users}
+        total = _ball(sum(outside.values(), Fraction(0)) * capacity)
+        for i in range(len(instance.users)):
+            if i not in grouped:
+                total += horizon.surplus(i, lowest, WHOLE)
+        for group in checked.groups:
+            total += _largest_leaf(horizon, group, lowest, capacity)
         return _upper(total)
     finally:
         ctx.prec = before
+
+
+def verified_slot_bound(instance: SlotInstance, price: Fraction) -> float:
+    """Return a double that Σ A_i(y_i) does not exceed with y_i ≥ max(x_i, τ_i), the constraints of (4).
+
+    For a price θ ≥ 0 a bit: θ C + Σ_i max_{max(x_i, τ_i) ≤ y ≤ 1} [A_i(y) − θ L_i (y − x_i)].
+    """
+    before = ctx.prec
+    ctx.prec = BITS
+    try:
+        users = instance.users
+        total = _ball(price * as_decimal(instance.bandwidth_bps) * as_decimal(instance.slot_s))
+        columns = (users.cache_bits, users.received, users.ceiling, users.sharpness, users.anchor)
+        for row in zip(*(c.tolist() for c in columns), strict=True):
+            cache, received, *curve = map(as_decimal, row)
+            lower = max(received, curve[2])
+            balls = map(_ball, (*curve, cache * price, lower, max(lower, Fraction(1))))
+            total += _surplus(instance.utility, *balls) + _ball(price * cache * received)
+        return _upper(total)
+    finally:
+        ctx.prec = before
+
+
+class _Horizon:
+    """Users' windows and curves, exactly, and their surpluses, each computed once."""
+
+    def __init__(self, instance: HandoverTrace) -> None:
+        users = instance.users
+        self.utility = instance.utility
+        self.first, self.end = (edge.tolist() for edge in instance.windows())
+        columns = (users.cache_bits, users.ceiling, users.sharpness, users.anchor)
+        self.rows = [tuple(map(as_decimal, row)) for row in zip(*(c.tolist() for c in columns), strict=True)]
+        self.known: dict[tuple[int, Fraction, Interval], Any] = {}
+
+    def surplus(self, i: int, prices: Mapping[int, Fraction], interval: Interval) -> Any:
+        """Return user i's largest gain within an interval of fractions, at the lowest price of its window."""
+        price = _lowest(prices, self.first[i], self.end[i])
+        key = (i, price, interval)
+        if key not in self.known:
+            cache, *curve = self.rows[i]
+            ceiling, sharpness, anchor, lower, upper = map(_ball, (*curve, *interval))
+            cost = _ball(cache * price)
+            self.known[key] = _surplus(self.utility, ceiling, sharpness, anchor, cost, lower, upper)
+        return self.known[key]
+
+
+def _largest_leaf(horizon: _Horizon, group: Group, lowest: Mapping[int, Fraction], capacity: Fraction) -> Any:
+    """Return a ball of at least the largest of a group's leaves: its slots and its users' surpluses."""
+    best: Any = None
+    for intervals, prices in group.leaves():
+        combined = {**lowest, **prices}
+        total = _ball(sum(prices.values(), Fraction(0)) * capacity)
+        for i in group.users:
+            total += horizon.surplus(i, combined, intervals.get(i, WHOLE))
+        best = total if best is None else best.max(total)
+    return best
 
 
 def _checked(prices: Mapping[int | str, float]) -> dict[int, Fraction]:
@@ -71,7 +144,7 @@ def _checked(prices: Mapping[int | str, float]) -> dict[int, Fraction]:
     return listed
 
 
-def _lowest(listed: dict[int, Fraction], first: int, end: int) -> Fraction:
+def _lowest(listed: Mapping[int, Fraction], first: int, end: int) -> Fraction:
     """Return the lowest price of the slots first … end − 1."""
     if end - first > len(listed):
         return Fraction(0)
@@ -95,10 +168,12 @@ def _upper(ball: Any) -> float:
     return top
 
 
-def _surplus(utility: str, ceiling: Any, sharpness: Any, anchor: Any, cost: Any) -> Any:
-    """Return a ball of which no number is below max_{0≤y≤1} A(y) − cost·y by more than the ball's width."""
-    best = _accuracy(utility, ceiling, -sharpness * anchor)
-    best = best.max(_accuracy(utility, ceiling, sharpness * (1 - anchor)) - cost)
+def _surplus(
+    utility: str, ceiling: Any, sharpness: Any, anchor: Any, cost: Any, lower: Any, upper: Any
+) -> Any:
+    """Return a ball of at least max_{lower≤y≤upper} A(y) − cost·y, and above it by no more than its width."""
+    best = _accuracy(utility, ceiling, sharpness * (lower - anchor)) - cost * lower
+    best = best.max(_accuracy(utility, ceiling, sharpness * (upper - anchor)) - cost * upper)
     if not cost > 0:
         return best
     ratio = _peak(utility, ceiling, sharpness) / cost  # how many times steeper than the price the curve gets
@@ -106,7 +181,7 @@ def _surplus(utility: str, ceiling: Any, sharpness: Any, anchor: Any, cost: Any)
         return best
     u = _reach(utility, ratio.max(arb(1)))
     y = anchor + u / sharpness
-    if y > 1:
+    if y > upper or y < lower:
         return best
     return best.max(_accuracy(utility, ceiling, u) - cost * y)
 

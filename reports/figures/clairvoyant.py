@@ -9,6 +9,7 @@ from pathlib import Path
 from bench.jobs.job import Record
 from bench.judging.measures import certified_bounds, load_of
 from bench.judging.statistics import Mean, mean_of
+from reports.cells import select
 from reports.style import discard, new_figure, plot_intervals, save_figure
 
 __all__ = ["POLICIES", "draw", "shares_by_load"]
@@ -26,8 +27,20 @@ def shares_by_load(records: Sequence[Record], policy: str) -> dict[float, Mean]:
         load = load_of(r)
         usable = r.method == policy and r.feasible and r.size and r.instance_sha256 in bounds
         if usable and load is not None and r.checked_objective is not None:
-            shares[load].append(100.0 * r.checked_objective / bounds[r.instance_sha256][0])
+            bound = bounds[r.instance_sha256][0]
+            if bound > 0.0:
+                shares[load].append(100.0 * r.checked_objective / bound)
     return {load: mean_of(values, (0.0, 100.0)) for load, values in sorted(shares.items())}
+
+
+def _rows(records: Sequence[Record], policy: str) -> dict[float, list[Record]]:
+    """Return the rows behind each load's point, the policy's and those of the bound."""
+    groups: dict[float, list[Record]] = defaultdict(list)
+    for r in select(records, experiment="handover-clairvoyant"):
+        load = load_of(r)
+        if load is not None and (r.method == policy or r.bound is not None):
+            groups[load].append(r)
+    return groups
 
 
 def draw(records: Sequence[Record], folder: Path) -> list[Path]:
@@ -38,7 +51,8 @@ def draw(records: Sequence[Record], folder: Path) -> list[Path]:
         return discard(figure)
     for policy, means in curves.items():
         if means:
-            plot_intervals(axes, "handover", policy, {x: (m.value, m.low, m.high) for x, m in means.items()})
+            points = {x: (m.value, m.low, m.high) for x, m in means.items()}
+            plot_intervals(axes, "handover", policy, points, rows=_rows(records, policy))
     axes.plot(
         list(PUBLISHED), list(PUBLISHED.values()), "*", color="#D55E00", markerfacecolor="white",
         markersize=8, zorder=5, label="Water-filling, published",

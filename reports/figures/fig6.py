@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from bench.jobs.job import Record
 from bench.judging.measures import FIG6_FAMILY, LARGEST_FIG6, fastest_seconds
 from bench.judging.statistics import Mean, mean_of
+from reports.cells import select
 from reports.style import discard, new_figure, plot_intervals, save_figure
 
 __all__ = ["draw", "throughput_by_size"]
@@ -33,7 +34,7 @@ def _draw_times(records: Sequence[Record], folder: Path) -> list[Path]:
         columns = {k: list(by_size[k].values()) for k in by_size if k <= LARGEST_FIG6}
         if columns:
             points = {float(k): (float(np.median(c)), min(c), max(c)) for k, c in columns.items()}
-            plot_intervals(axes, "balance", method, points)
+            plot_intervals(axes, "balance", method, points, rows=_rows(records, method))
             drawn = True
     if not drawn:
         return discard(figure)
@@ -51,6 +52,14 @@ def throughput_by_size(records: Sequence[Record], method: str, family: str) -> d
     return {size: mean_of(list(column.values()), (0.0, 1.0)) for size, column in sorted(values.items())}
 
 
+def _rows(records: Sequence[Record], method: str) -> dict[float, list[Record]]:
+    """Return the rows behind each size's point."""
+    groups: dict[float, list[Record]] = defaultdict(list)
+    for r in select(records, experiment="balance-fig6", method=method, family=FIG6_FAMILY):
+        groups[float(r.size)].append(r)
+    return groups
+
+
 def _draw_throughput(records: Sequence[Record], folder: Path) -> list[Path]:
     figure, axes = new_figure()
     drawn = False
@@ -58,7 +67,7 @@ def _draw_throughput(records: Sequence[Record], folder: Path) -> list[Path]:
         means = throughput_by_size(records, method, FIG6_FAMILY)
         if means:
             points = {float(k): (m.value, m.low, m.high) for k, m in means.items()}
-            plot_intervals(axes, "balance", method, points, shift)
+            plot_intervals(axes, "balance", method, points, shift, rows=_rows(records, method))
             drawn = True
     if not drawn:
         return discard(figure)

@@ -337,3 +337,25 @@ def test_import_names_what_was_drawn(tmp_path: Path) -> None:
     assert made.origin is not None
     assert made.origin.source == "csv users.csv; drawn: acceptance, upload_s, download_s"
     assert made.users.deadline_s.tolist() == [3.5, 2.0]
+
+
+def test_proof_is_written_and_verified(tmp_path: Path) -> None:
+    """``solve --proof`` writes what ``verify`` accepts for this instance, and for no other."""
+    files = [tmp_path / f"{seed}.json" for seed in (0, 1)]
+    for seed, file in enumerate(files):
+        save(generate("physical-fig4", users=16, seed=seed), file)
+    proof = tmp_path / "bound.proof"
+    solved = certigap("solve", files[0], "--method", "exact", "--proof", proof)
+    assert (solved.returncode, solved.stderr) == (0, f"proof in {proof} ({proof.stat().st_size} bytes)\n")
+    accepted = certigap("verify", files[0], proof, "--json")
+    assert accepted.returncode == 0, accepted.stdout
+    answer = json.loads(accepted.stdout)
+    assert (answer["verified"], answer["bound"], answer["value"]) == (True, 14.0, 14.0)
+    other = certigap("verify", files[1], proof)
+    assert (other.returncode, other.stdout) == (1, "refused    the proof is about another instance\n")
+    proof.write_bytes(proof.read_bytes()[:-20])
+    damaged = certigap("verify", files[0], proof)
+    assert damaged.returncode == 2
+    assert damaged.stderr.startswith(f"{proof}: found damaged compression")
+    refused = certigap("solve", files[0], "--method", "hybrid", "--proof", proof)
+    assert refused.stderr == "--proof: found method hybrid, expected one of exact\n"

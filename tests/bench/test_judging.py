@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 from bench.judging.agreement import disagreements
-from bench.judging.claims import Claim, judge, judge_all, published_claims, verdict
-from bench.judging.measures import MEASURES, Measurement, NotTestableError
+from bench.judging.claims import MEASURES, Claim, judge, judge_all, published_claims, verdict
+from bench.judging.measures import Measurement, NotTestableError
 from bench.judging.statistics import mean_of, power_law, semi_log, stratified_mean
 from tests.bench.sample_records import record
 

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from instances.decimals import as_decimal
+from instances.generate import generate
 from instances.handover import HandoverTrace, HandoverUsers
 
 
@@ -80,3 +81,45 @@ def test_as_decimal_means_what_is_printed() -> None:
     """0.1 is one tenth, also as numpy's number, and 0.1 + 0.2 is what it prints as."""
     assert as_decimal(0.1) == as_decimal(np.float64(0.1)) == Fraction(1, 10)
     assert as_decimal(0.1 + 0.2) == Fraction("0.30000000000000004")
+
+
+def test_first_slots_are_those_of_exact_division() -> None:
+    """First slots are ⌊a/Δt⌋ + 1 of the decimals, also for arrivals on a slot's edge and next to it."""
+    rng = np.random.default_rng(1)
+    for slot_s in (0.1, 0.07, 0.02, 1e-3, 3.0):
+        edges = np.round(rng.integers(0, 5000, 50) * slot_s, 9)
+        arrivals = np.concatenate((edges, np.nextafter(edges, np.inf), rng.uniform(0, 900 * slot_s, 50)))
+        arrivals = np.sort(arrivals)
+        one = np.ones(len(arrivals))
+        users = HandoverUsers(arrivals, one.astype(np.int64), one, 0.9 * one, one, 0.1 * one)
+        trace = HandoverTrace("edges", "algebraic", slot_s, 5, 1e9, float(arrivals[-1]), users)
+        expected = [int(Fraction(repr(float(a))) / Fraction(repr(slot_s))) + 1 for a in arrivals]
+        assert trace.windows()[0].tolist() == expected
+
+
+def test_window_readings_are_nested() -> None:
+    """Whole slots lie inside T_max from the arrival, started ones begin inside it; both are all there are."""
+    for slot_s, window_s in ((0.1, 0.5), (0.08, 0.5), (0.03, 0.2), (0.07, 1.0)):
+        fixed = {"slot_s": slot_s, "window_s": window_s, "horizon_s": 20.0}
+        whole, started, usual = (
+            generate(f"importance{reading}", seed=1, settings=fixed)
+            for reading in ("-whole-slots", "-started-slots", "")
+        )
+        assert isinstance(whole, HandoverTrace)
+        assert isinstance(started, HandoverTrace)
+        assert isinstance(usual, HandoverTrace)
+        arrival = [Fraction(repr(a)) for a in whole.users.arrival_s.tolist()]
+        slot, length = Fraction(repr(slot_s)), Fraction(repr(window_s))
+        for a, inside, begun in zip(arrival, whole.windows()[1], started.windows()[1], strict=True):
+            assert inside * slot <= a + length < (inside + 1) * slot
+            assert (begun - 1) * slot < a + length <= begun * slot
+        assert usual.window_slots == length // slot
+
+
+def test_no_deadline_is_a_reading_too() -> None:
+    """The family without a deadline has the arrivals of the usual one and no windows."""
+    free, usual = (generate(f"importance{r}", seed=2) for r in ("-no-deadline", ""))
+    assert isinstance(free, HandoverTrace)
+    assert isinstance(usual, HandoverTrace)
+    assert free.window_slots is None
+    assert free.users.arrival_s.tolist() == usual.users.arrival_s.tolist()

@@ -58,12 +58,12 @@ def test_tie_proof_sizes(size: int) -> None:
         generate("tie-proof", users=size)
 
 
-@pytest.mark.parametrize("size", [3, 5, 41])
-def test_tie_proof_counts(size: int) -> None:
-    """Of 2n + 1 users n have long prompts."""
+@pytest.mark.parametrize(("size", "tokens"), [(3, 100), (5, 100), (21, 100), (41, 200)])
+def test_tie_proof_counts(size: int, tokens: int) -> None:
+    """Of 2n + 1 users n have long prompts, which grow with n from n = 10 on."""
     instance = generate("tie-proof", users=size)
     assert isinstance(instance, BalanceInstance)
-    assert instance.users.input_tokens.tolist() == [100] * (size // 2) + [1] * (size // 2 + 1)
+    assert instance.users.input_tokens.tolist() == [tokens] * (size // 2) + [1] * (size // 2 + 1)
 
 
 def test_unit_networks() -> None:

@@ -15,7 +15,7 @@ from formulations.result import BoundKind, Status, Stopped
 from instances.errors import InputError, shown
 from instances.strict_json import parse
 
-__all__ = ["MAX_LINE_BYTES", "read_records", "records_as_lines"]
+__all__ = ["MAX_LINE_BYTES", "check_record", "read_records", "records_as_lines"]
 
 MAX_LINE_BYTES = 64 * 2**20
 _WORDS: dict[str, tuple[str, ...]] = {
@@ -55,6 +55,17 @@ def read_records(path: Path) -> list[Record]:
         except InputError as error:
             raise error.within(f"{path}:{number}") from None
     return records
+
+
+def check_record(record: Record) -> None:
+    """Refuse a row of a stranger's store that is no record.
+
+    Raises
+    ------
+    InputError
+        With the column, what was found and what was expected.
+    """
+    _record({name: getattr(record, name) for name in Record.columns()})
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:

@@ -17,122 +17,48 @@ For a fixed share z, with s = 1 − z, input lengths L_j, accepted lengths a_i a
          c  ≥ Σ_k (part of bytes_k that depends on L_j) y_k − M (1 − q_j)               all j      (13)
          d  ≥ Σ_k (part of bytes_k that depends on a_i) y_k − M (1 − r_i)               all i      (14)
          b + c + d ≤ memory beside the weights                                                     (15)
-
-P1 is down-closed, so a solution that passes the solver's tolerances but not the exact check is cut off with
-all that contains it, and the programme is solved again.
 """
 
 from __future__ import annotations
 
-import math
-import time
 from dataclasses import dataclass
 
 import numpy as np
 import pulp
 from numpy.typing import NDArray
 
-from formulations.balance.costs import LATENCY_SLACK_S, ModeCosts, Problem, is_feasible, problem_of
+from formulations.balance.costs import LATENCY_SLACK_S, ModeCosts, Problem
+from formulations.balance.exact.share_search import HIGHS_OPTIONS, search_over_shares
+from formulations.balance.exact.weights import (
+    ad_bytes,
+    ad_seconds,
+    largest_wait,
+    sd_accepted_bytes,
+    sd_accepted_seconds,
+    sd_input_bytes,
+    sd_input_seconds,
+)
+from formulations.highs import Answer
 from formulations.pulp_solver import missing_solver, solve
-from formulations.result import BoundKind, Limits, Result, Status, Stopped
+from formulations.result import Limits, Result
 from instances.balance import BalanceInstance
 from instances.decisions import Assignment
 
 __all__ = ["solve_milp"]
 
-MAX_REPAIRS = 1000
-_HIGHS_OPTIONS = {
-    "mip_abs_gap": 0.5,  # the objective is an integer
-    "mip_feasibility_tolerance": 1e-9,
-    "primal_feasibility_tolerance": 1e-9,
-    "dual_feasibility_tolerance": 1e-9,
-}
-
 
 def solve_milp(instance: BalanceInstance, *, limits: Limits, seed: int = 0, solver: str = "HiGHS") -> Result:
-    """Solve P1 by a mixed-integer programme for each compute share; optimal when every one is proved."""
+    """Solve P1 by a mixed-integer programme for each compute share; optimal when every one is proved.
+
+    ``limits.nodes`` is HiGHS's only; other solvers run without it.
+    """
     if (missing := missing_solver(solver)) is not None:
         return missing
-    problem = problem_of(instance)
-    if problem.cache_bytes(1.0) < 0.0:
-        return Result(Status.INFEASIBLE, message="the LLM's weights do not fit the memory")
-    deadline = None if limits.time_s is None else time.perf_counter() + limits.time_s
-    search = _Search(problem, solver, deadline)
-    for share in problem.compute_shares:
-        search.improve_at(share)
-    return search.result(instance.n_users)
 
+    def build(problem: Problem, share: float, at_least: int) -> _Model:
+        return _build(problem, share, at_least, solver)
 
-class _Search:
-    """The best assignment over the shares so far, and what is proved about the rest."""
-
-    def __init__(self, problem: Problem, solver: str, deadline: float | None) -> None:
-        self.problem, self.solver, self.deadline = problem, solver, deadline
-        nobody = ("none",) * len(problem.ad_steps)
-        self.best, self.decision, self.bound = 0, Assignment(nobody, 1.0), 0
-        self.nodes = self.repairs = 0
-        self.phases = {"build": 0.0, "solve": 0.0}
-        self.proved = True
-        self.stopped = Stopped.DONE  # why the first share that was not closed was left
-
-    def improve_at(self, share: float) -> None:
-        """Search for an assignment at ``share`` that serves more users than the best one known."""
-        if self.problem.cache_bytes(share) < 0.0 or self.best == len(self.problem.ad_steps):
-            return
-        begun = time.perf_counter()
-        model = _build(self.problem, share, self.best + 1)
-        self.phases["build"] += time.perf_counter() - begun
-        bound = self._solve(model, share)
-        self.bound = max(self.bound, min(bound, len(self.problem.ad_steps)))
-
-    def _solve(self, model: _Model, share: float) -> int:
-        """Solve, repair and return an upper bound at this share."""
-        for _ in range(MAX_REPAIRS):
-            begun = time.perf_counter()
-            left = None if self.deadline is None else self.deadline - begun
-            if left is not None and left <= 0.0:
-                return self._leave(Stopped.TIME)
-            answer = solve(model.programme, self.solver, time_s=left, options=_HIGHS_OPTIONS)
-            self.phases["solve"] += time.perf_counter() - begun
-            self.nodes += answer.counters.get("nodes", 0)
-            if answer.infeasible:
-                return self.best
-            if not answer.found:
-                return self._leave(answer.stopped)
-            decision = model.assignment(share)
-            served = sum(mode != "none" for mode in decision.mode)
-            if is_feasible(self.problem, decision):
-                if served > self.best:
-                    self.best, self.decision = served, decision
-                bound = math.floor(answer.bound + 1e-6) if math.isfinite(answer.bound) else 2**31
-                if answer.stopped is not Stopped.DONE or bound > self.best:
-                    self._leave(answer.stopped)
-                return bound
-            self.repairs += 1
-            model.forbid(decision)
-        return self._leave(Stopped.GAP)
-
-    def _leave(self, stopped: Stopped) -> int:
-        """Note why a share is left open, and return the bound that holds without a proof."""
-        if self.proved:
-            self.stopped = Stopped.GAP if stopped is Stopped.DONE else stopped
-        self.proved = False
-        return len(self.problem.ad_steps)
-
-    def result(self, users: int) -> Result:
-        """Return the claim: optimal only if every share was closed."""
-        bound = max(self.bound, self.best)
-        proved = self.proved or bound == self.best
-        return Result(
-            Status.OPTIMAL if proved else Status.FEASIBLE,
-            Stopped.DONE if proved else self.stopped,
-            decision=self.decision,
-            objective=float(self.best),
-            bound=float(min(bound, users)),
-            bound_kind=BoundKind.MILP_DUAL if bound < users or proved else BoundKind.TRIVIAL,
-            counters={"nodes": self.nodes, "repairs": self.repairs},
-            phases=self.phases,
-        )
+    return search_over_shares(instance, build, limits)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +66,11 @@ class _Model:
     programme: pulp.LpProblem
     x: list[pulp.LpVariable]
     y: list[pulp.LpVariable]
+    solver: str
+
+    def solve(self, time_s: float | None, nodes: int | None) -> Answer:
+        limit = {} if nodes is None else {"mip_max_nodes": min(nodes, 2**31 - 1)}
+        return solve(self.programme, self.solver, time_s=time_s, options=HIGHS_OPTIONS | limit)
 
     def assignment(self, share: float) -> Assignment:
         pairs = zip(self.x, self.y, strict=True)
@@ -154,7 +85,7 @@ class _Model:
         self.programme.addConstraint(pulp.lpSum(chosen) <= len(chosen) - 1)
 
 
-def _build(problem: Problem, share: float, at_least: int) -> _Model:
+def _build(problem: Problem, share: float, at_least: int, solver: str) -> _Model:
     programme = pulp.LpProblem("balance", pulp.LpMaximize)
     users = range(len(problem.ad_steps))
     x = [programme.add_variable(f"x{k}", 0, int(share > 0.0), cat="Integer") for k in users]
@@ -171,7 +102,7 @@ def _build(problem: Problem, share: float, at_least: int) -> _Model:
     if share < 1.0:
         memory += _add_sd(programme, problem, 1.0 - share, y, unit)
     programme += memory <= room / unit  # (15)
-    return _Model(programme, x, y)
+    return _Model(programme, x, y, solver)
 
 
 def _add_ad(
@@ -185,10 +116,9 @@ def _add_ad(
     seconds = programme.add_variable("t_ad", lowBound=0)
     used = programme.add_variable("b_ad", lowBound=0)
     for j, length in enumerate(lengths):
-        work = _work(costs, steps, length, 0.0) / share
-        _at_least(programme, seconds, work, x, 1 - p[j], waits, _largest_wait(problem, costs, steps))  # (7)
-        size = (costs.bytes_user + costs.bytes_input * length + steps * costs.bytes_step) / unit
-        _at_least(programme, used, size, x, 1 - p[j])  # (12)
+        work = ad_seconds(problem, length) / share
+        _at_least(programme, seconds, work, x, 1 - p[j], waits, largest_wait(problem, costs, steps))  # (7)
+        _at_least(programme, used, ad_bytes(problem, length) / unit, x, 1 - p[j])  # (12)
     _deadlines(programme, problem, seconds, x)  # (11)
     return used
 
@@ -206,31 +136,17 @@ def _add_sd(
         programme.add_variable("c", lowBound=0),
         programme.add_variable("d", lowBound=0),
     )
-    late = (steps >= 1).astype(np.float64)
     for j, length in enumerate(lengths):
-        _at_least(programme, by_input, _work(costs, steps, length, 0.0) / share, y, 1 - q[j])  # (8)
-        size = (
-            costs.bytes_user + costs.bytes_input * length + steps * costs.bytes_step - late * costs.bytes_late
-        )
-        _at_least(programme, bytes_input, size / unit, y, 1 - q[j])  # (13)
-    rest = _work(costs, steps, 0.0, 1.0) - _work(costs, steps, 0.0, 0.0)
+        _at_least(programme, by_input, sd_input_seconds(problem, length) / share, y, 1 - q[j])  # (8)
+        _at_least(programme, bytes_input, sd_input_bytes(problem, length) / unit, y, 1 - q[j])  # (13)
     for i, length in enumerate(accepted):
-        _at_least(programme, by_accepted, length * rest / share, y, 1 - r[i])  # (9)
-        size = steps * costs.bytes_accept * length / unit
-        _at_least(programme, bytes_accepted, size, y, 1 - r[i])  # (14)
+        _at_least(programme, by_accepted, sd_accepted_seconds(problem, length) / share, y, 1 - r[i])  # (9)
+        _at_least(programme, bytes_accepted, sd_accepted_bytes(problem, length) / unit, y, 1 - r[i])  # (14)
     seconds = programme.add_variable("t_sd", lowBound=0)
     waits = _waits(programme, "sd", problem, costs, steps, y)  # (6)
     programme += seconds >= waits + by_input + by_accepted  # (10)
     _deadlines(programme, problem, seconds, y)  # (11)
     return bytes_input + bytes_accepted
-
-
-def _work(costs: ModeCosts, steps: NDArray[np.int64], length: float, accepted: float) -> NDArray[np.float64]:
-    """Return each user's seconds at share 1, (K,)."""
-    base = costs.base_0 + (costs.base_1 + costs.base_2 * length) * length
-    step = costs.step_0 + costs.step_input * length + costs.step_accept * accepted
-    growth = costs.growth_0 + costs.growth_accept * accepted
-    return base + steps * step + steps.astype(np.float64) ** 2 * growth
 
 
 def _pick(
@@ -266,12 +182,6 @@ def _waits(
         programme += upload >= float(problem.upload_s[k]) * variable
         programme += last >= costs.wait_step * float(steps[k]) * variable
     return upload + last + costs.wait
-
-
-def _largest_wait(problem: Problem, costs: ModeCosts, steps: NDArray[np.int64]) -> float:
-    return (
-        float(problem.upload_s.max(initial=0.0)) + costs.wait + costs.wait_step * float(steps.max(initial=0))
-    )
 
 
 def _at_least(

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.balance.costs import LATENCY_SLACK_S, ModeCosts, Problem, problem_of
-from formulations.balance.heuristics.batches import Batch
+from formulations.balance.heuristics.batches import NOBODY, Batch
 from formulations.balance.heuristics.claim import claim
 from formulations.result import Limits, Result
 from instances.balance import BalanceInstance
 from instances.errors import InputError
 
-__all__ = ["MEMORY_READINGS", "solve_hybrid_literal"]
+__all__ = ["MEMORY_READINGS", "LiteralMode", "solve_hybrid_literal"]
 
 MEMORY_READINGS = ("padded", "own", "printed")
 
@@ -32,16 +32,15 @@ def solve_hybrid_literal(
     if memory not in MEMORY_READINGS:
         raise InputError(f"memory: found {memory!r}, expected one of {', '.join(MEMORY_READINGS)}")
     problem = problem_of(instance)
-    ad_view = _LiteralMode(problem, "ad", padded=memory != "own", relief=0.0)
-    sd_view = _LiteralMode(
+    ad_view = LiteralMode(problem, "ad", padded=memory != "own", relief=0.0)
+    sd_view = LiteralMode(
         problem, "sd", padded=False, relief=problem.llm_token_bytes if memory == "printed" else 0.0
     )
-    nobody = Batch(np.empty(0, dtype=np.int64), 0.0, 0)
-    best, result, tuples = 0, (nobody, nobody, 1.0), 0
+    best, result, tuples = 0, (NOBODY, NOBODY, 1.0), 0
     for share in problem.compute_shares:
         room = problem.cache_bytes(share)
         for memory_share in problem.memory_shares:
-            ad = ad_view.solve(share, memory_share * room, memory_share > 0.0, nobody)
+            ad = ad_view.solve(share, memory_share * room, memory_share > 0.0, NOBODY)
             sd = sd_view.solve(1.0 - share, (1.0 - memory_share) * room, memory_share < 1.0, ad)
             tuples += ad.sweeps + sd.sweeps
             if len(ad) + len(sd) > best:
@@ -49,7 +48,7 @@ def solve_hybrid_literal(
     return claim(problem, *result, {"steps": tuples})
 
 
-class _LiteralMode:
+class LiteralMode:
     """Algorithm 1 (AD) or 2 (SD).
 
     ``padded`` charges every user the batch's last step, by (27); ``relief`` is what (31) forgets to charge a

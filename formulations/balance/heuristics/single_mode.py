@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from formulations.balance.costs import problem_of
-from formulations.balance.heuristics.batches import Batch, ModeView
+from formulations.balance.heuristics.batches import NOBODY, ModeView
 from formulations.balance.heuristics.claim import claim
 from formulations.result import Limits, Result
 from instances.balance import BalanceInstance
@@ -32,6 +30,5 @@ def _solve(instance: BalanceInstance, mode: str, padded: bool) -> Result:
     problem = problem_of(instance)
     share = 1.0 if mode == "ad" else 0.0
     batch = ModeView(problem, mode).solve(1.0, problem.cache_bytes(share), padded)
-    nobody = Batch(np.empty(0, dtype=np.int64), 0.0, 0)
     counters = {"sweeps": batch.sweeps, "steps": batch.sweeps * instance.n_users}
-    return claim(problem, *((batch, nobody) if mode == "ad" else (nobody, batch)), share, counters)
+    return claim(problem, *((batch, NOBODY) if mode == "ad" else (NOBODY, batch)), share, counters)

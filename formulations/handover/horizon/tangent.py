@@ -1,4 +1,6 @@
-"""Method ``clairvoyant-tangent``: the clairvoyant optimum by tangent programmes through PuLP.
+"""Method ``clairvoyant-tangent``: the clairvoyant optimum by tangent programmes.
+
+They are solved through PuLP, or by ``clairvoyant-tangent-highs`` through highspy directly.
 
 Each busy period is solved apart, by rounds of three steps until the bounds meet.
 
@@ -15,7 +17,9 @@ Each busy period is solved apart, by rounds of three steps until the bounds meet
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -26,12 +30,8 @@ from formulations.handover.horizon.busy_periods import BusyPeriod, busy_periods
 from formulations.handover.horizon.certificate import price_bound, surpluses
 from formulations.handover.horizon.earliest_deadline import earliest_deadline_first
 from formulations.handover.horizon.price_blocks import block_optimum
-from formulations.handover.horizon.tangent_model import (
-    Curve,
-    Solved,
-    curves_of,
-    solve_model,
-)
+from formulations.handover.horizon.tangent_highs import solve_model_highs
+from formulations.handover.horizon.tangent_model import Curve, Solved, curves_of, solve_model
 from formulations.handover.slot.claim import no_more_options
 from formulations.handover.utility import CODES, reach, values
 from formulations.pulp_solver import missing_solver
@@ -39,9 +39,10 @@ from formulations.result import BoundKind, Limits, Result, Status, Stopped
 from instances.decisions import Schedule
 from instances.handover import HandoverTrace
 
-__all__ = ["solve_tangent"]
+__all__ = ["solve_tangent", "solve_tangent_highs"]
 
 Floats = NDArray[np.float64]
+Solver = Callable[[list[Curve], BusyPeriod, float, float | None, bool], Solved]
 
 CLOSED = 1e-9  # gap a user that counts as none
 MOST_ROUNDS = 60
@@ -56,6 +57,7 @@ class _Search:
     instance: HandoverTrace
     period: BusyPeriod
     curves: list[Curve]
+    solver: Solver
     lower: float = -math.inf
     fraction: Floats = field(default_factory=lambda: np.empty(0))
     tangent_bound: float = math.inf
@@ -160,12 +162,55 @@ def solve_tangent(
     skipped = missing_solver(solver)
     if skipped is not None:
         return skipped
-    searches = [_Search(instance, period, curves_of(instance, period)) for period in busy_periods(instance)]
-    _close_all(searches, solver, limits)
+    return _solve_all(instance, partial(_by_pulp, solver), limits)
+
+
+def solve_tangent_highs(instance: HandoverTrace, *, limits: Limits, seed: int = 0, **options: Any) -> Result:
+    """Solve as ``solve_tangent`` does, with the programmes built for highspy directly.
+
+    Parameters
+    ----------
+    instance
+        A horizon.
+    limits
+        ``time_s``, shared among the busy periods, holds between and inside the solver's calls, ``nodes``
+        between them.
+    seed
+        Part of the method contract; the solver's seed is fixed.
+
+    Returns
+    -------
+    As ``solve_tangent``.
+
+    Raises
+    ------
+    InputError
+        For an unknown option.
+    """
+    no_more_options("clairvoyant-tangent-highs", options)
+    return _solve_all(instance, solve_model_highs, limits)
+
+
+def _by_pulp(
+    solver: str,
+    curves: list[Curve],
+    period: BusyPeriod,
+    capacity: float,
+    time_s: float | None,
+    relaxed: bool,
+) -> Solved:
+    return solve_model(curves, period, capacity, solver, time_s, relaxed)
+
+
+def _solve_all(instance: HandoverTrace, solver: Solver, limits: Limits) -> Result:
+    searches = [
+        _Search(instance, period, curves_of(instance, period), solver) for period in busy_periods(instance)
+    ]
+    _close_all(searches, limits)
     return _claim(instance, searches)
 
 
-def _close_all(searches: list[_Search], solver: str, limits: Limits) -> None:
+def _close_all(searches: list[_Search], limits: Limits) -> None:
     """Close the busy periods one after the other; those whose time ran out get what the others left.
 
     Each may use its users' share of the time that is left, so that none is left without a bound.
@@ -178,12 +223,12 @@ def _close_all(searches: list[_Search], solver: str, limits: Limits) -> None:
         for search in pending:
             share = (deadline - perf_counter()) * len(search.curves) / waiting
             spent = sum(s.counters.get("nodes", 0) for s in searches)
-            _close(search, solver, perf_counter() + share, nodes - spent)
+            _close(search, perf_counter() + share, nodes - spent)
             waiting -= len(search.curves)
         pending = [s for s in pending if s.stopped is Stopped.TIME]
 
 
-def _close(search: _Search, solver: str, deadline: float, nodes: float) -> None:
+def _close(search: _Search, deadline: float, nodes: float) -> None:
     """Run rounds until the bounds meet, nothing new is found, or a limit is reached."""
     n, before = len(search.curves), search.counters.get("nodes", 0)
     search.stopped = Stopped.GAP
@@ -195,7 +240,7 @@ def _close(search: _Search, solver: str, deadline: float, nodes: float) -> None:
         if left <= 0 or search.counters.get("nodes", 0) - before >= nodes:
             search.stopped = Stopped.TIME if left <= 0 else Stopped.NODES
             return
-        solved = _solve(search, solver, None if math.isinf(left) else left)
+        solved = _solve(search, None if math.isinf(left) else left)
         if not len(solved.fraction):
             search.stopped = Stopped.CRASH if solved.status == "failed" else Stopped.TIME
             return
@@ -211,10 +256,10 @@ def _close(search: _Search, solver: str, deadline: float, nodes: float) -> None:
             return
 
 
-def _solve(search: _Search, solver: str, time_s: float | None) -> Solved:
+def _solve(search: _Search, time_s: float | None) -> Solved:
     """Solve the programme once, keep its bound and count what it took."""
     capacity = search.instance.capacity_bits
-    solved = solve_model(search.curves, search.period, capacity, solver, time_s, search.relaxed)
+    solved = search.solver(search.curves, search.period, capacity, time_s, search.relaxed)
     search.tangent_bound = min(search.tangent_bound, solved.bound)
     search.count("rounds", 1)
     search.count("nodes", solved.nodes)

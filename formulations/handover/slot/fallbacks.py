@@ -22,7 +22,7 @@ __all__ = ["FALLBACKS", "READINGS"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-FALLBACKS = ("eb", "wta", "drop-lowest")
+FALLBACKS = ("eb", "wta", "drop-lowest", "exact")
 READINGS = ("bisect", "scaled", "arrival-order", "equal-bytes", "nothing")
 ROUNDING = 1e-12
 

@@ -15,7 +15,15 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from formulations.handover.utility import drop, drop_rate, log_peak, reach
+from formulations.handover.slot.demand import (
+    Steepness,
+    demand,
+    level_range,
+    place,
+    relative_steepness,
+    steepest,
+)
+from formulations.handover.utility import drop, log_peak
 
 __all__ = ["fill"]
 
@@ -23,58 +31,9 @@ Floats = NDArray[np.float64]
 
 CLOSED = 2e-15  # relative width at which a bracket cannot shrink further in double
 MOST_EVALUATIONS = 400
-
-
-@njit(cache=True)
-def relative_steepness(
-    family: int, cache: Floats, ceiling: Floats, sharpness: Floats, reference: int, out: Floats
-) -> None:
-    """Write c_i − c_r into ``out``, (N,), from the ratio itself where that does not overflow."""
-    base = log_peak(family, ceiling[reference], sharpness[reference]) - math.log(cache[reference])
-    for i in range(len(cache)):
-        ratio = (ceiling[i] / ceiling[reference]) * (sharpness[i] / sharpness[reference])
-        ratio *= cache[reference] / cache[i]
-        if 1e-200 < ratio < 1e200:
-            out[i] = math.log(ratio)
-        else:
-            out[i] = log_peak(family, ceiling[i], sharpness[i]) - math.log(cache[i]) - base
-
-
-@njit(cache=True)
-def fraction_at(family: int, sharpness: float, anchor: float, floor: float, d: float) -> float:
-    """Return the concave side's point with drop ``d``, clipped to [floor, 1]."""
-    if d <= 0:
-        return floor
-    return min(1.0, max(floor, anchor + reach(family, d) / sharpness))
-
-
-@njit(cache=True)
-def demand(
-    family: int,
-    cache: Floats,
-    floor: Floats,
-    sharpness: Floats,
-    anchor: Floats,
-    shift: Floats,
-    v: float,
-) -> tuple[float, float]:
-    """Return the bits above the floors at level v, and their derivative with respect to v."""
-    delta, rate = drop(family, v), drop_rate(family, v)
-    bits, slope = 0.0, 0.0
-    for i in range(len(cache)):
-        d = delta + shift[i]
-        if d <= 0:
-            continue
-        u = reach(family, d)
-        y = anchor[i] + u / sharpness[i]
-        if y <= floor[i]:
-            continue
-        if y >= 1.0:
-            bits += cache[i] * (1.0 - floor[i])
-            continue
-        bits += cache[i] * (y - floor[i])
-        slope += cache[i] / sharpness[i] * rate / drop_rate(family, u)
-    return bits, slope
+NOISE = 5e-17  # of a budget and the root of the users' number: what a sum's rounding hides
+SAMPLE = 250  # users that give a first guess
+ROUGH = 1e-3  # relative width of its bracket
 
 
 @njit(cache=True)
@@ -102,59 +61,38 @@ def narrow(
     floor: Floats,
     sharpness: Floats,
     anchor: Floats,
-    shift: Floats,
+    steepness: Steepness,
     budget: float,
     low: float,
     high: float,
+    v: float,
+    closed: float,
 ) -> tuple[float, float, int]:
-    """Return a bracket of the level v whose demand is ``budget``, closed to rounding, and the evaluations."""
-    v, width, evaluations, since = 0.5 * (low + high), high - low, 0, 0
-    while high - low > CLOSED * high and evaluations < MOST_EVALUATIONS:
-        bits, slope = demand(family, cache, floor, sharpness, anchor, shift, v)
+    """Return a bracket of the level whose demand is ``budget``, and the evaluations; v is tried first.
+
+    The bracket's relative width is at most ``closed``, or as small as rounding allows.
+    """
+    width, step, evaluations, since = high - low, high - low, 0, 0
+    while high - low > closed * high and evaluations < MOST_EVALUATIONS:
+        bits, slope = demand(family, cache, floor, sharpness, anchor, steepness, v)
         evaluations += 1
         if bits <= budget:
             low = v
         if bits >= budget:
             high = v
-        since += 1
-        stalled = since >= 4 and high - low > 0.25 * width
-        if since >= 4:
-            width, since = high - low, 0
+        if abs(bits - budget) <= NOISE * math.sqrt(len(cache)) * budget:
+            break
         newton = v + (budget - bits) / slope if slope > 0 else low - 1.0
+        since += 1
+        # Newton's steps from one side leave the bracket's other end where it was; that is no stall.
+        stalled = since >= 4 and high - low > 0.25 * width and abs(newton - v) > 0.25 * step
+        if since >= 4:
+            width, step, since = high - low, abs(newton - v), 0
         new = next_level(v, newton, low, high, stalled)
         if not low < new < high:
             break
         v = new
     return low, high, evaluations
-
-
-@njit(cache=True)
-def level_range(
-    family: int, floor: Floats, sharpness: Floats, anchor: Floats, shift: Floats
-) -> tuple[float, float]:
-    """Return the levels v at which the first fraction leaves its floor and the last one reaches 1."""
-    first, last = math.inf, 0.0
-    for i in range(len(floor)):
-        first = min(first, drop(family, sharpness[i] * (floor[i] - anchor[i])) - shift[i])
-        last = max(last, drop(family, sharpness[i] * (1.0 - anchor[i])) - shift[i])
-    low, high = reach(family, first), reach(family, last)
-    return low * (1.0 - 1e-15), high * (1.0 + 1e-15)
-
-
-@njit(cache=True)
-def place(
-    family: int,
-    floor: Floats,
-    sharpness: Floats,
-    anchor: Floats,
-    shift: Floats,
-    v: float,
-    out: Floats,
-) -> None:
-    """Write the fractions at level v into ``out``, (N,)."""
-    delta = drop(family, v)
-    for i in range(len(floor)):
-        out[i] = fraction_at(family, sharpness[i], anchor[i], floor[i], delta + shift[i])
 
 
 @njit(cache=True)
@@ -181,23 +119,38 @@ def blend(cache: Floats, floor: Floats, below: Floats, above: Floats, budget: fl
 
 
 @njit(cache=True)
-def steepest(family: int, cache: Floats, ceiling: Floats, sharpness: Floats) -> int:
-    """Return the user whose slope per bit at its anchor is largest."""
-    best, most = 0, -math.inf
-    for i in range(len(cache)):
-        steepness = log_peak(family, ceiling[i], sharpness[i]) - math.log(cache[i])
-        if steepness > most:
-            best, most = i, steepness
-    return best
-
-
-@njit(cache=True)
 def price_at(
     family: int, cache: Floats, ceiling: Floats, sharpness: Floats, reference: int, v: float
 ) -> float:
     """Return the price θ = A_r'(τ_r + v/k_r) / L_r, accuracy per bit."""
     peak = log_peak(family, ceiling[reference], sharpness[reference])
     return math.exp(peak - math.log(cache[reference]) - drop(family, v))
+
+
+@njit(cache=True)
+def sampled_level(
+    family: int,
+    cache: Floats,
+    floor: Floats,
+    sharpness: Floats,
+    anchor: Floats,
+    steepness: Steepness,
+    part: float,
+    low: float,
+    high: float,
+) -> float:
+    """Return about the level at which every so-many-th user uses ``part`` of its room; −1 for few users."""
+    stride = len(cache) // SAMPLE
+    if stride < 2:
+        return -1.0
+    bits, base = cache[::stride].copy(), floor[::stride].copy()
+    some = Steepness(
+        steepness.shift[::stride].copy(), steepness.power[::stride].copy(), steepness.excess[::stride].copy()
+    )
+    curve = (sharpness[::stride].copy(), anchor[::stride].copy(), some)
+    budget = part * np.sum(bits * (1.0 - base))
+    below, above, _ = narrow(family, bits, base, *curve, budget, low, high, 0.5 * (low + high), ROUGH)
+    return 0.5 * (below + above)
 
 
 @njit(cache=True)
@@ -208,18 +161,22 @@ def settle(
     ceiling: Floats,
     sharpness: Floats,
     anchor: Floats,
-    shift: Floats,
+    steepness: Steepness,
     budget: float,
     reference: int,
     low: float,
     high: float,
+    guess: float,
     below: Floats,
     above: Floats,
 ) -> tuple[float, int]:
     """Close the bracket [low, high] and write the fractions at its ends; return price and evaluations."""
-    low, high, evaluations = narrow(family, cache, floor, sharpness, anchor, shift, budget, low, high)
-    place(family, floor, sharpness, anchor, shift, low, below)
-    place(family, floor, sharpness, anchor, shift, high, above)
+    start = 0.5 * (low + high) if guess < low or guess > high else guess
+    low, high, evaluations = narrow(
+        family, cache, floor, sharpness, anchor, steepness, budget, low, high, start, CLOSED
+    )
+    place(family, floor, sharpness, anchor, steepness, low, below)
+    place(family, floor, sharpness, anchor, steepness, high, above)
     return price_at(family, cache, ceiling, sharpness, reference, high), evaluations
 
 
@@ -254,19 +211,21 @@ def fill(
     evaluations, O(N) each.
     """
     n = len(cache)
-    y, above, shift = floor.copy(), np.ones(n), np.empty(n)
+    y, above = floor.copy(), np.ones(n)
     room = 0.0
     for i in range(n):
         room += cache[i] * (1.0 - floor[i])
     if n == 0 or room <= budget:
         return above, 0.0, 0
     reference = steepest(family, cache, ceiling, sharpness)
-    relative_steepness(family, cache, ceiling, sharpness, reference, shift)
-    low, high = level_range(family, floor, sharpness, anchor, shift)
+    steepness = relative_steepness(family, cache, ceiling, sharpness, reference)
+    low, high = level_range(family, floor, sharpness, anchor, steepness)
     if budget <= 0:
         return y, price_at(family, cache, ceiling, sharpness, reference, low), 0
+    guess = sampled_level(family, cache, floor, sharpness, anchor, steepness, budget / room, low, high)
+    ends = (low, high, guess)
     price, evaluations = settle(
-        family, cache, floor, ceiling, sharpness, anchor, shift, budget, reference, low, high, y, above
+        family, cache, floor, ceiling, sharpness, anchor, steepness, budget, reference, *ends, y, above
     )
     for _ in range(2):
         # Where the bracket closed on another user's rise, that user's own level resolves what is left of it.
@@ -274,15 +233,16 @@ def fill(
         if mover == reference or cache[mover] * (above[mover] - y[mover]) <= 1e-12 * budget:
             break
         reference = mover
-        relative_steepness(family, cache, ceiling, sharpness, reference, shift)
+        steepness = relative_steepness(family, cache, ceiling, sharpness, reference)
         low = sharpness[reference] * max(0.0, y[reference] - anchor[reference])
         high = sharpness[reference] * (above[reference] - anchor[reference])
-        if demand(family, cache, floor, sharpness, anchor, shift, low)[0] > budget:
+        if demand(family, cache, floor, sharpness, anchor, steepness, low)[0] > budget:
             break
-        if demand(family, cache, floor, sharpness, anchor, shift, high)[0] < budget:
+        if demand(family, cache, floor, sharpness, anchor, steepness, high)[0] < budget:
             break
+        ends = (low, high, -1.0)
         price, used = settle(
-            family, cache, floor, ceiling, sharpness, anchor, shift, budget, reference, low, high, y, above
+            family, cache, floor, ceiling, sharpness, anchor, steepness, budget, reference, *ends, y, above
         )
         evaluations += used
     blend(cache, floor, y, above, budget)

@@ -33,6 +33,7 @@ from formulations.handover.slot.fallbacks import (
 )
 from formulations.handover.slot.price_search import fill
 from formulations.handover.slot.shares import FINISHED, equal, winner_take_all
+from formulations.handover.slot.sides import best_sides
 from formulations.handover.utility import CODES, log_peak, reach, value
 from formulations.result import Limits, Result
 from instances.handover import SlotInstance
@@ -110,6 +111,7 @@ _FALLBACK_KERNELS: dict[str, Callable[..., Floats]] = {
     "eb": equalised_bytes,
     "wta": winner_take_all,
     "drop-lowest": drop_lowest,
+    "exact": best_sides,
 }
 _READING_KERNELS: dict[str, Callable[..., Floats]] = {
     "bisect": jumping_demand,
@@ -140,7 +142,8 @@ def solve_water_filling(
     limits, seed
         Part of the method contract; the method takes milliseconds and draws nothing.
     fallback
-        ``eb`` (equalised bytes, the paper's), ``wta`` or ``drop-lowest``.
+        ``eb`` (equalised bytes, the paper's), ``wta``, ``drop-lowest`` or ``exact`` (the best slot without
+        the anchors' floor, see ``slot.sides``).
 
     Raises
     ------

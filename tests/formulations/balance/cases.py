@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from instances.balance import BalanceInstance, BalanceUsers, LanguageModel, Server
 from instances.generate import families_of, generate
@@ -33,3 +36,15 @@ def random_instances(count: int, largest: int) -> Iterator[BalanceInstance]:
         size = 1 + (i * 7) % largest
         family = SEEDED[(i // 2) % len(SEEDED)] if i % 2 else "unit-random"
         yield generate(family, users=size, seed=1000 + i)
+
+
+def tied_instances(count: int, largest: int) -> Iterator[BalanceInstance]:
+    """Yield random instances in which every number of a user is one of two: ties on every axis."""
+    for i, instance in enumerate(random_instances(count, largest)):
+        draw = np.random.Generator(np.random.PCG64(i))
+        columns = {}
+        for name in instance.users.__dataclass_fields__:
+            values = np.sort(getattr(instance.users, name))
+            pair = values[[len(values) // 4, -1 - len(values) // 4]]
+            columns[name] = draw.choice(pair, size=len(values))
+        yield replace(instance, users=BalanceUsers(**columns))

@@ -1,6 +1,7 @@
 """Claims about policies simulated over a horizon."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -21,7 +22,9 @@ from formulations.handover.simulate import (
 from formulations.result import Limits
 from instances.decisions import Schedule
 from instances.errors import InputError
+from instances.generate import generate
 from instances.handover import UTILITIES, HandoverTrace, HandoverUsers
+from tests.formulations.handover import plain_policies
 from tests.formulations.handover.cases import TRACES, random_trace, renamed, trace_of
 
 NAMED = {
@@ -43,6 +46,54 @@ def test_policy_meets_the_stored_sum(name: str, policy: str) -> None:
     """Each policy's sum over users agrees with the case file within 10⁻¹⁰."""
     result = solve_policy(trace_of(TRACES[name]["instance"]), limits=Limits(), policy=policy)
     assert result.objective == pytest.approx(TRACES[name]["answer"]["policies"][policy], abs=1e-10)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_plain_reference_has_the_same_fractions(policy: str, counted: Callable[[int], int]) -> None:
+    """A plain Python simulator of every policy agrees within 10⁻⁹ in every user's fraction."""
+    for rate in (2.0, 6.0, 12.0):
+        for seed in range(counted(20)):
+            trace = generate("importance", seed=seed, settings={"rate_per_s": rate, "horizon_s": 12.0})
+            assert isinstance(trace, HandoverTrace)
+            decision = solve_policy(trace, limits=Limits(), policy=policy).decision
+            assert isinstance(decision, Schedule)
+            sent = np.bincount(decision.user, weights=decision.bits, minlength=len(trace.users))
+            found = sent / trace.users.cache_bits
+            assert np.allclose(found, plain_policies.simulate(trace, policy), rtol=0, atol=1e-9)
+
+
+def test_exact_fallback_is_the_best_of_one_slot() -> None:
+    """In a horizon of one slot the exact fallback is worth at least what every other one is."""
+    for seed in range(6):
+        trace = generate("importance", users=8, seed=seed, settings={"horizon_s": 0.05, "window_s": 0.1})
+        worth = [
+            water_filling(trace, limits=Limits(), fallback=fallback).objective or 0.0
+            for fallback in ("exact", "eb", "wta", "drop-lowest")
+        ]
+        assert worth[0] >= max(worth[1:]) - 1e-9
+
+
+def test_deadline_cuts_the_last_slot() -> None:
+    """With a deadline inside the last slot, only its share of that slot's bits arrives."""
+    users = HandoverUsers(
+        np.array([0.03]),
+        np.array([8192]),
+        np.array([1e12]),
+        np.array([0.9]),
+        np.array([34.0]),
+        np.array([0.066]),
+    )
+    trace = HandoverTrace("cut", "algebraic", 0.1, 5, 2e10, 1.0, users)
+    whole, cut, late = (
+        solve_policy(trace, limits=Limits(), policy="equal", deadline_s=seconds).decision
+        for seconds in (None, 0.5, 5.0)
+    )
+    assert isinstance(whole, Schedule)
+    assert isinstance(cut, Schedule)
+    assert isinstance(late, Schedule)
+    # The deadline .53 s is three tenths into slot 5, the last of slots 1 to 5.
+    assert cut.bits.tolist() == pytest.approx([2e9] * 4 + [0.6e9], rel=1e-12)
+    assert whole.bits.tolist() == late.bits.tolist() == [2e9] * 5
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -231,7 +231,7 @@ def test_winner_take_all_prefers_the_first_of_equal_users() -> None:
         (
             solve_water_filling,
             {"fallback": "none"},
-            "fallback: found none, expected one of eb, wta, drop-lowest",
+            "fallback: found none, expected one of eb, wta, drop-lowest, exact",
         ),
         (solve_no_admission, {"reading": 3}, "reading: found 3, expected one of bisect, scaled"),
         (solve_equal, {"redistribute": "maybe"}, "redistribute: found maybe, expected true or false"),

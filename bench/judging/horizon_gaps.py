@@ -1,0 +1,143 @@
+"""What the records say about gaps to the clairvoyant bound: whose, where from, how much is closed."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bench.jobs.job import Record
+from bench.judging.handover_measures import settings_of
+from bench.judging.measures import SOLVED, certified_bounds
+from bench.judging.statistics import Mean, mean_of
+
+__all__ = ["LOSSES", "VERSIONS", "Closed", "Version", "closed_shares", "gap_points", "gaps_by_load"]
+
+EXPERIMENT = "handover-horizon"
+BOUND = "bound"
+Key = tuple[tuple[tuple[str, float], ...], int]  # settings and seed of a trace
+
+
+@dataclass(frozen=True)
+class Version:
+    """A policy with the option that tells its versions apart."""
+
+    method: str
+    arrivals: str  # of the receding horizon, "" otherwise
+    style: str
+    label: str
+
+
+WATER = Version("water-filling", "", "water-filling", "Water-filling")
+LIFTED = Version("clairvoyant-lifted", "", "clairvoyant-lifted", "Foresight, anchors in the first slot")
+VERSIONS = (
+    WATER,
+    Version("receding-horizon", "none", "receding-horizon", "Those present"),
+    Version("receding-horizon", "learned", "no-admission", "Learned rate"),
+    Version("receding-horizon", "mean", "winner-take-all", "Mean rate"),
+)
+# The gap in two: what (3)'s anchors in the first slot cost with foresight, and what foresight is worth then.
+LOSSES: dict[str, tuple[Version | str, Version]] = {
+    "Anchors in the first slot (concave restriction)": (BOUND, LIFTED),
+    "Not knowing the coming slots (myopia)": (LIFTED, WATER),
+}
+
+
+@dataclass(frozen=True)
+class Closed:
+    """How much of water-filling's gap a version closes in one setting."""
+
+    settings: tuple[tuple[str, float], ...]
+    version: Version
+    share: float  # of the summed gap, %
+    low: float
+    high: float  # 95 % bootstrap over traces
+    gain: Mean  # paired difference to water-filling, points
+    gap: float  # water-filling's mean gap, points
+    microseconds: float  # a slot, median over traces
+
+
+def closed_shares(records: Sequence[Record]) -> list[Closed]:
+    """Return for every setting and version the share of water-filling's gap that is closed."""
+    own = [r for r in records if r.experiment == EXPERIMENT]
+    bound, base = _values(own, BOUND), _values(own, WATER)
+    rows = []
+    for settings in dict.fromkeys(key[0] for key in base):
+        for version in VERSIONS[1:]:
+            found = _values(own, version)
+            keys = sorted(k for k in base if k[0] == settings and k in bound and k in found)
+            if keys:
+                rows.append(_closed(own, settings, version, keys, (bound, base, found)))
+    return rows
+
+
+def _closed(
+    records: Sequence[Record],
+    settings: tuple[tuple[str, float], ...],
+    version: Version,
+    keys: Sequence[Key],
+    values: tuple[dict[Key, float], ...],
+) -> Closed:
+    bound, base, found = (np.array([column[k] for k in keys]) for column in values)
+    gain, gap = found - base, bound - base
+    draws = np.random.Generator(np.random.PCG64(0)).integers(0, len(keys), (999, len(keys)))
+    shares = 100.0 * gain[draws].sum(axis=1) / np.maximum(gap[draws].sum(axis=1), 1e-12)
+    low, high = (float(v) for v in np.quantile(shares, (0.025, 0.975)))
+    times = [
+        1e6 * r.extra["phases"]["solve"] / r.extra["counters"]["steps"]
+        for r in records
+        if _is(r, version) and _key(r)[0] == settings and r.extra["counters"].get("steps")
+    ]
+    share = 100.0 * float(gain.sum()) / max(float(gap.sum()), 1e-12)
+    return Closed(
+        settings, version, share, low, high, mean_of(gain), float(gap.mean()), float(np.median(times))
+    )
+
+
+def gap_points(records: Sequence[Record], version: Version) -> dict[float, Mean]:
+    """Return a version's mean gap to the bound by load, points, in the default setting."""
+    return gaps_by_load(records, BOUND, version)
+
+
+def gaps_by_load(records: Sequence[Record], upper: Version | str, lower: Version) -> dict[float, Mean]:
+    """Return the mean difference of two values by load, points of mean accuracy, in the default setting."""
+    high, low = _values(records, upper), _values(records, lower)
+    groups: dict[float, list[float]] = defaultdict(list)
+    for key in sorted(low):
+        settings = dict(key[0])
+        if key in high and set(settings) == {"rate_per_s"}:
+            groups[settings["rate_per_s"]].append(high[key] - low[key])
+    return {load: mean_of(column) for load, column in sorted(groups.items())}
+
+
+def _values(records: Iterable[Record], version: Version | str) -> dict[Key, float]:
+    """Return by trace the mean accuracy of a version, or its certified bound, %."""
+    rows = list(records)
+    if isinstance(version, str):
+        bounds = certified_bounds(rows, EXPERIMENT)
+        return {
+            _key(r): 100.0 * bounds[r.instance_sha256][0] / r.size
+            for r in rows
+            if r.instance_sha256 in bounds and r.size
+        }
+    return {
+        _key(r): 100.0 * (r.checked_objective or 0.0) / r.size
+        for r in rows
+        if _is(r, version) and r.feasible and r.status in SOLVED and r.size
+    }
+
+
+def _is(record: Record, version: Version) -> bool:
+    if record.method != version.method:
+        return False
+    return (
+        not version.arrivals
+        or f'"{version.arrivals}"' in record.parameters
+        or (version.arrivals == "none" and record.parameters == "{}")
+    )
+
+
+def _key(record: Record) -> Key:
+    return tuple(sorted(settings_of(record).items())), record.seed
