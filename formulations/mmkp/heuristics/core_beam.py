@@ -22,11 +22,11 @@ from instances.mmkp import MmkpInstance
 __all__ = ["Search", "solve_core_beam"]
 
 Ints = NDArray[np.int64]
-SIZES = (30, 45, 60, 90)  # groups in a core
+SIZES = (30, 40, 50, 60)  # groups in a core
 ROUNDS = 30  # where no limit says when to stop
 FORCED = 2  # groups always in the core, for each resource
 DRAW = 3.0  # how much the draw prefers groups with a close second item
-NEIGHBOURHOODS = 8  # of the best choice, each round
+NEIGHBOURHOODS = 4  # of the best choice, each round
 NEIGHBOURHOOD_NODES = 20_000
 SMALLEST, FIRST = 5, 10  # groups in a neighbourhood
 
