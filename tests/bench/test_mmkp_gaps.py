@@ -73,5 +73,5 @@ def test_report_of_a_small_run(tmp_path: Path) -> None:
     records = [run_job(job) for job in jobs]
     assert {r.status for r in records} <= {"optimal", "feasible", "bound_only"}
     assert len(mmkp_class_table(records).rows) == len(jobs)
-    assert [path.name for path in draw(records, tmp_path)] == ["mmkp.svg", "mmkp.png"]
+    assert {"mmkp.svg", "mmkp.png"} <= {path.name for path in draw(records, tmp_path)}
     assert draw([], tmp_path) == []

@@ -22,7 +22,7 @@ from instances.mmkp import MmkpInstance
 __all__ = ["Search", "solve_core_beam"]
 
 Ints = NDArray[np.int64]
-SIZES = (30, 40, 50, 60)  # groups in a core
+SIZES = (40, 60)  # groups in a core
 ROUNDS = 30  # where no limit says when to stop
 FORCED = 2  # groups always in the core, for each resource
 DRAW = 3.0  # how much the draw prefers groups with a close second item
@@ -122,7 +122,7 @@ class Search:
         items = surviving_groups(self.problem, self.root, self.value)
         if any(len(group) == 0 for group in items):
             return False
-        base = self.rounded if self.best is None or self.rounds % 2 else self.best
+        base = self.rounded if self.best is None or self.rounds % 4 else self.best
         groups = self._drawn()
         rest = np.ones(self.problem.n_groups, dtype=bool)
         rest[groups] = False
@@ -181,7 +181,7 @@ class Search:
             others = self.rng.choice(len(place), size - len(must), replace=False, p=chance / chance.sum())
         groups = self.open[np.concatenate((must, others))]
         key = self.rng.random(len(groups))
-        if self.rounds % 3 == 0:
+        if self.rounds % 4 == 2:
             key = -self.mean[groups] * np.exp(0.3 * self.rng.standard_normal(len(groups)))
         return groups[np.argsort(key)]
 
