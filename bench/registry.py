@@ -143,7 +143,6 @@ _ALL = (
     Method("clairvoyant-grid", "handover", "bound", "upper bound and a schedule of tiny horizons", f"{_HORIZON}.grid:solve_grid", "Clairvoyant bound (grid)"),
     Method("receding-horizon", "handover", "heuristic", "none", "formulations.handover.horizon.receding_horizon:solve_receding_horizon", "Receding horizon"),
     Method("clairvoyant-lifted", "handover", "baseline", "none", "formulations.handover.horizon.lifted:solve_lifted", "Foresight, anchors in the first slot"),
-    Method("clairvoyant-tangent", "handover", "bound", "upper bound and a schedule", "formulations.handover.horizon.tangent:solve_tangent", "Clairvoyant bound (tangent)"),
     Method("greedy", "mmkp", "heuristic", "none", "formulations.mmkp.heuristics.greedy:solve_greedy", "Greedy"),
     Method("heu", "mmkp", "heuristic", "none", "formulations.mmkp.heuristics.heu:solve_heu", "HEU"),
     Method("core-beam", "mmkp", "heuristic", "none", "formulations.mmkp.heuristics.core_beam:solve_core_beam", "Core beam search"),

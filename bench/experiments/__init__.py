@@ -15,7 +15,10 @@ def _bench(seeds: int | None) -> list[Job]:
     return [
         *balance.guarantee(5 if seeds is None else seeds),
         *balance.fig6(5 if seeds is None else seeds, naive_up_to=13),
+        *balance_sweeps.single_user(2 if seeds is None else seeds),
+        *balance_sweeps.gap(2 if seeds is None else seeds),
         *handover.clairvoyant(5 if seeds is None else seeds),
+        *handover_sweeps.horizon(2 if seeds is None else seeds),
         *balance.real(10 if seeds is None else seeds),
         *handover.real(5 if seeds is None else seeds),
         *mmkp.benchmark(3 if seeds is None else seeds),

@@ -28,7 +28,7 @@ RANDOM_SIZES = (3, 5, 7)  # small enough for two exact methods
 
 
 def guarantee(seeds: int) -> list[Job]:
-    """Return heuristics and two exact methods on witnesses and on random instances of every family."""
+    """Return heuristics and three exact methods on witnesses and on random instances of every family."""
     sources: list[Source] = [Generated(family, size, 0) for family, size in WITNESS_SIZES]
     for seed in range(seeds):
         for constants in BALANCE_CONSTANTS:
@@ -36,7 +36,8 @@ def guarantee(seeds: int) -> list[Job]:
                 size = RANDOM_SIZES[(seed + i) % len(RANDOM_SIZES)]
                 sources.append(Generated(f"{constants}-{preset}", size, seed))
     sources += [Generated("unit-random", 3 + seed % 5, seed) for seed in range(20 * seeds)]
-    methods = ("hybrid", "hybrid-own", "ad-only", "ad-only-own", "sd-only", "exhaustive", "milp")
+    heuristics = ("hybrid", "hybrid-own", "best-order", "refined", "ad-only", "ad-only-own", "sd-only")
+    methods = (*heuristics, "exhaustive", "exact", "milp-highs")
     return [_job("balance-guarantee", source, method) for source in sources for method in methods]
 
 
@@ -72,9 +73,9 @@ def real(seeds: int) -> list[Job]:
                     (f"traces/AzureLLMInferenceTrace_{name}.csv",),
                     "balance_from_azure",
                     seed,
-                    (("users", 12), ("preset", "fig5"), ("constants", constants)),
+                    (("users", 40), ("preset", "fig5"), ("constants", constants)),
                 )
-                for method in ("hybrid", "hybrid-own", "ad-only", "sd-only", "exhaustive"):
+                for method in ("hybrid", "hybrid-own", "refined", "ad-only", "sd-only", "exact"):
                     jobs.append(_job("balance-real", source, method))
     return jobs
 

@@ -149,7 +149,7 @@ def horizon(seeds: int) -> list[Job]:
                 ("receding-horizon", (("arrivals", "learned"),)),
                 ("receding-horizon", (("arrivals", "mean"), ("rate_per_s", rate))),
                 ("clairvoyant-lifted", ()),
-                ("clairvoyant-tangent", ()),
+                ("clairvoyant", (("gap", 1e-4),)),
             ]
             jobs += [_job("handover-horizon", source, method, options) for method, options in methods]
     return jobs

@@ -8,6 +8,7 @@ deadline, counted from the arrival, falls into it.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from time import perf_counter_ns
 from typing import Any
 
@@ -15,8 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.handover.slot.claim import flag, no_more_options, one_of
-from formulations.handover.slot.fallbacks import FALLBACKS, READINGS
-from formulations.handover.slot_by_slot import POLICY_CODES, run
+from formulations.handover.slot.fallbacks import FALLBACKS, READINGS, feasible
+from formulations.handover.slot.sides import best_sides
+from formulations.handover.slot.water_filling import water_filling as lifted
+from formulations.handover.slot_by_slot import POLICY_CODES, run, step_through
 from formulations.handover.utility import CODES, values
 from formulations.result import Limits, Result, Status
 from instances.decimals import as_decimal
@@ -38,6 +41,7 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 POLICIES = (
     "water-filling",
@@ -91,21 +95,18 @@ def solve_policy(
     order = np.argsort(first, kind="stable")
     if variant == "arrival-order":
         rank = np.argsort(np.argsort(users.arrival_s, kind="stable")).astype(np.float64)
-    started = perf_counter_ns()
-    user, slot, bits, sent, called = run(
-        POLICY_CODES[variant],
-        CODES[instance.utility],
-        users.cache_bits.copy(),  # numba would compile every kernel again for read-only arrays
-        users.ceiling.copy(),
-        users.sharpness.copy(),
-        users.anchor.copy(),
-        first,
-        end,
-        _tails(instance, end, deadline_s),
-        order,
-        rank,
-        instance.capacity_bits,
-    )
+    family, tail = CODES[instance.utility], _tails(instance, end, deadline_s)
+    cache = users.cache_bits.copy()  # numba would compile every kernel again for read-only arrays
+    curve = (users.ceiling.copy(), users.sharpness.copy(), users.anchor.copy())
+    capacity, started = instance.capacity_bits, perf_counter_ns()
+    if variant == "exact":
+        decide = _with_exact_fallback(family, cache, curve, capacity)
+        user, slot, bits, sent, called = step_through(decide, cache, first, end, tail, order, capacity)
+    else:
+        code = POLICY_CODES[variant]
+        user, slot, bits, sent, called = run(
+            code, family, cache, *curve, first, end, tail, order, rank, capacity
+        )
     seconds = (perf_counter_ns() - started) * 1e-9
     y = np.minimum(1.0, sent / users.cache_bits)
     gained = values(instance.utility, users.ceiling, users.sharpness, users.anchor, y)
@@ -116,6 +117,22 @@ def solve_policy(
         counters={"steps": int(called)},
         phases={"solve": seconds},
     )
+
+
+def _with_exact_fallback(
+    family: int, cache: Floats, curve: tuple[Floats, Floats, Floats], capacity: float
+) -> Callable[[int, Ints, Floats, int], Floats]:
+    """Return Theorem 1 with the best slot of S-shaped curves as its fallback, slot by slot."""
+
+    def decide(slot: int, active: Ints, sent: Floats, arrived: int) -> Floats:
+        own, received = cache[active], sent[active] / cache[active]
+        ceiling, sharpness, anchor = (column[active] for column in curve)
+        fits = feasible(own, received, anchor, capacity)
+        kernel = lifted if fits else best_sides
+        bits: Floats = kernel(family, own, received, ceiling, sharpness, anchor, capacity)
+        return bits
+
+    return decide
 
 
 def _tails(instance: HandoverTrace, end: NDArray[np.int64], deadline_s: Any) -> Floats:

@@ -21,7 +21,7 @@ from formulations.handover.horizon.envelope_plan import plan
 from formulations.handover.slot.claim import no_more_options, one_of
 from formulations.handover.slot.envelope import envelopes, filled
 from formulations.handover.slot.shares import ascending
-from formulations.handover.slot_by_slot import arrivals_until, lengthened, present, trim
+from formulations.handover.slot_by_slot import step_through
 from formulations.handover.utility import CODES, values
 from formulations.result import Limits, Result, Status
 from instances.decisions import Schedule
@@ -176,7 +176,6 @@ def send(
     return bits
 
 
-@njit(cache=True)
 def simulate(
     family: int, users: Horizon, order: Ints, capacity: float, rate: float, learning: bool, weight: float
 ) -> tuple[Ints, Ints, Floats, Floats, int]:
@@ -195,34 +194,17 @@ def simulate(
 
     Returns
     -------
-    User, slot and bits of each positive transmission, (E,) each; bits sent to each user, (N,); slots in
-    which there was a plan.
+    As ``slot_by_slot.run``.
     """
-    n = len(order)
-    user, at, amount = np.empty(4 * n, np.int64), np.empty(4 * n, np.int64), np.empty(4 * n)
-    sent, active, rank = np.zeros(n), np.empty(0, np.int64), np.arange(float(n))
-    entries, waiting, slot, planned_slots = 0, 0, 0, 0
-    while waiting < n or len(active) > 0:
-        if len(active) == 0:
-            slot = max(slot, users.first[order[waiting]])
-        known, waiting = waiting, arrivals_until(slot, users.first, order, waiting)
-        active = present(active, order[known:waiting], rank, sent, users.cache, users.end, slot)
-        if len(active) == 0:
-            continue
-        if learning:
-            rate = waiting / (slot + LEARNING_SLOTS)
-        bits = send(family, users, active, sent, order[:waiting], slot, capacity, weight * rate)
-        trim(bits, users.cache[active] - sent[active], capacity)
-        planned_slots += 1
-        for k in range(len(active)):
-            if bits[k] > 0:
-                if entries == len(user):
-                    user, at, amount = lengthened(user), lengthened(at), lengthened(amount)
-                user[entries], at[entries], amount[entries] = active[k], slot, bits[k]
-                sent[active[k]] += bits[k]
-                entries += 1
-        slot += 1
-    return user[:entries], at[:entries], amount[:entries], sent, planned_slots
+
+    def decide(slot: int, active: Ints, sent: Floats, arrived: int) -> Floats:
+        expected_rate = arrived / (slot + LEARNING_SLOTS) if learning else rate
+        seen = order[:arrived]
+        bits: Floats = send(family, users, active, sent, seen, slot, capacity, weight * expected_rate)
+        return bits
+
+    tail = np.ones(len(order))
+    return step_through(decide, users.cache, users.first, users.end, tail, order, capacity)
 
 
 def solve_receding_horizon(
