@@ -144,11 +144,11 @@ _ALL = (
     Method("receding-horizon", "handover", "heuristic", "none", "formulations.handover.horizon.receding_horizon:solve_receding_horizon", "Receding horizon"),
     Method("clairvoyant-lifted", "handover", "baseline", "none", "formulations.handover.horizon.lifted:solve_lifted", "Foresight, anchors in the first slot"),
     Method("greedy", "mmkp", "heuristic", "none", "formulations.mmkp.heuristics.greedy:solve_greedy", "Greedy"),
-    Method("heu", "mmkp", "heuristic", "none", "formulations.mmkp.heuristics.heu:solve_heu", "HEU (Khan et al.)"),
+    Method("heu", "mmkp", "heuristic", "none", "formulations.mmkp.heuristics.heu:solve_heu", "HEU"),
     Method("core-beam", "mmkp", "heuristic", "none", "formulations.mmkp.heuristics.core_beam:solve_core_beam", "Core beam search"),
     Method("milp", "mmkp", "exact", "optimal", "formulations.mmkp.exact.milp:solve_milp", "MILP"),
     Method("milp-highs", "mmkp", "exact", "optimal", "formulations.mmkp.exact.highs:solve_milp_highs", "MILP (HiGHS, direct)"),
-    Method("exact", "mmkp", "exact", "optimal", "formulations.mmkp.exact.branch_and_bound:solve_exact", "Branch and bound (price pools)"),
+    Method("exact", "mmkp", "exact", "optimal", "formulations.mmkp.exact.branch_and_bound:solve_exact", "Branch and bound"),
     Method("lp-bound", "mmkp", "bound", "upper bound", "formulations.mmkp.exact.lp_bound:solve_lp_bound", "LP bound (certified)", "formulations.mmkp.proof:prove_lp_bound"),
 )  # fmt: skip
 

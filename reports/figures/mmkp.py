@@ -50,10 +50,11 @@ def draw(records: Sequence[Record], folder: Path) -> list[Path]:
             axes.plot(
                 times, np.maximum(gaps, SMALLEST), drawstyle="steps-post", color=style.colour,
                 linestyle=style.dash, marker=style.marker, markevery=(0, 12),
-                label=f"{find('mmkp', method).label} ({len(runs)})",
+                label=find("mmkp", method).label,
             )  # fmt: skip
     if not drawn:
         return discard(figure)
-    axes.set(xscale="log", yscale="log", xlabel="Time (s)", ylabel="Mean gap to the least bound (%)")
+    most = max(len(runs) for runs in by_method.values())
+    axes.set(xscale="log", yscale="log", xlabel=f"Time (s), n = {most}", ylabel="Mean gap (%)")
     figure.legend(loc="outside upper center", ncols=2, frameon=False)
     return save_figure(figure, folder, "mmkp")
