@@ -14,11 +14,12 @@ from typing import Any
 import click
 import typer
 from latex2mathml.converter import convert
+from mkdocs.exceptions import PluginError
 
 from bench.cli import app
 from bench.registry import METHODS, methods_of
 
-FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
+FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>([.,;:)]*)', re.DOTALL)
 METHODS_OF = re.compile(r"<!-- methods: (\w+) -->")
 COMMAND_HELP = re.compile(r"<!-- command: (\w+) -->")
 
@@ -63,10 +64,14 @@ def commands() -> dict[str, click.Command]:
 
 
 def _help(title: str, command: click.Command) -> str:
-    context = click.Context(command, info_name=title, terminal_width=88, max_content_width=88)
+    context = click.Context(command, info_name=title, terminal_width=78, max_content_width=78)
     return command.get_help(context).strip()
 
 
 def _as_mathml(found: re.Match[str]) -> str:
-    display = "block" if found[1] == "div" else "inline"
-    return convert(html.unescape(found[2]).strip(), display=display)
+    """Return a formula with the punctuation behind it, which must not begin a line."""
+    tag, text, behind = found.groups()
+    formula = convert(html.unescape(text).strip(), display="block" if tag == "div" else "inline")
+    if "\\" in formula or "<mi>&</mi>" in formula:
+        raise PluginError(f"a formula holds what the converter does not know: {text}")
+    return f'<{tag} class="formula">{formula}{behind}</{tag}>'
