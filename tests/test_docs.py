@@ -133,9 +133,10 @@ def test_formats_are_read() -> None:
         from_document(parse(document))
 
 
-def test_tutorial_runs(tmp_path: Path) -> None:
-    """The tutorial's file and commands run one after the other in an empty folder and print what it shows."""
-    page = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize(("name", "count"), [("tutorial.md", 9), ("proofs.md", 9)])
+def test_commands_run(name: str, count: int, tmp_path: Path) -> None:
+    """A page's file and commands run one after the other in an empty folder and print what it shows."""
+    page = (ROOT / "docs" / name).read_text(encoding="utf-8")
     steps = re.finditer(rf"{FENCED.pattern}|^    (certigap [^\n]+)$", page, re.MULTILINE | re.DOTALL)
     printed, ran = "", 0
     for language, title, body, command in (step.groups() for step in steps):
@@ -148,4 +149,12 @@ def test_tutorial_runs(tmp_path: Path) -> None:
             done = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True)
             assert done.returncode == 0, (command, done.stderr)
             printed, ran = done.stdout + done.stderr, ran + 1
-    assert ran == 9
+    assert ran == count
+
+
+def test_python_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    """The lines of the page on Python run and serve at most the optimum."""
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    (lines,) = [body for language, _, body in FENCED.findall(page) if language == "python"]
+    exec(lines, {})
+    assert capsys.readouterr().out == "9.0 of 10.0 True\n"
