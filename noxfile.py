@@ -86,6 +86,7 @@ def fig(session: nox.Session) -> None:
 @nox.session(python=False)
 def docs(session: nox.Session) -> None:
     """Build the documentation into results/site; a broken link is an error."""
+    os.environ["NO_MKDOCS_2_WARNING"] = "1"  # the theme's advertisement
     run(session, "mkdocs", "build", "--strict", *session.posargs)
 
 

@@ -12,6 +12,7 @@ from bench.jobs.grid import keyed_runs
 from bench.jobs.job import Record
 from bench.jobs.run import quiet_stdout
 from bench.jobs.store import Store
+from bench.judging.proofs import Verified, verify
 from bench.registry import PROBLEMS, check_options, find, problem_of, resolve
 from formulations.evaluation import Evaluation
 from formulations.result import Limits, Result
@@ -20,7 +21,7 @@ from instances.errors import InputError
 from instances.files import Instance, load, save
 from instances.generate import generate
 
-__all__ = ["Store", "evaluate", "generate", "load", "run", "save", "solve"]
+__all__ = ["Store", "Verified", "evaluate", "generate", "load", "run", "save", "solve", "verify"]
 
 
 def solve(
