@@ -284,4 +284,4 @@ def test_changed_code_gives_a_new_row_and_the_report_uses_it(
     write_report(rows, tmp_path / "report")
     (line,) = (tmp_path / "report" / "records.jsonl").read_text().splitlines()
     assert json.loads(line)["key"] == rows[1].key
-    assert "1 runs, 1 older rows of the same runs left out" in (tmp_path / "report" / "report.md").read_text()
+    assert "1 older row of the same runs left out" in (tmp_path / "report" / "report.md").read_text()
