@@ -6,14 +6,16 @@ import math
 from collections.abc import Iterator
 
 from bench.jobs.job import Record
-from bench.registry import PROBLEMS, resolve
+from bench.registry import PROBLEMS, find, resolve
 from formulations.evaluation import Evaluation
 from formulations.result import BoundKind, Result, Status, Stopped
 from instances.files import Instance, document_of
+from instances.proof_files import Header, ProofError
 
 __all__ = ["TOLERANCE", "enter_claim", "enter_verdict", "size_of"]
 
 TOLERANCE = 1e-9  # a user, between a claim and its re-evaluation
+PROVED_USERS = 24  # up to which a proof takes a fraction of a second
 
 
 def size_of(instance: Instance) -> int:
@@ -57,10 +59,27 @@ def enter_verdict(record: Record, instance: Instance, result: Result) -> None:
         proved = result.bound_kind in (BoundKind.PRICES, BoundKind.LP) or bool(groups)
         if proved and (result.bound or 0.0) < verified - tolerance:
             lies.append(f"bound {result.bound!r} is below the {verified!r} that its prices prove")
+    elif result.status is Status.OPTIMAL and size_of(instance) <= PROVED_USERS:
+        lies += _proof(record, instance, result)
     if record.bound is not None and record.checked_objective is not None:
         record.gap = _finite((record.bound - record.checked_objective) / max(record.bound, 1e-300))
     if lies:
         record.status, record.stopped, record.message = Status.INCONSISTENT, Stopped.LIE, "; ".join(lies)
+
+
+def _proof(record: Record, instance: Instance, result: Result) -> Iterator[str]:
+    """Write the proof of a small optimum and verify it, where the method has one; yield why it fails."""
+    writer = find(record.problem, record.method).proof
+    if not writer or result.bound is None:
+        return
+    try:
+        bound, records = resolve(writer)(instance, result.bound, result.certificate)
+        header = Header(record.problem, record.instance_sha256, record.method, bound, None)
+        record.extra["verified_bound"] = float(
+            resolve(PROBLEMS[record.problem].proof)(instance, header, records)
+        )
+    except ProofError as error:
+        yield f"bound {result.bound!r} has no proof: {error}"
 
 
 def _contradictions(result: Result, evaluation: Evaluation | None, tolerance: float) -> Iterator[str]:

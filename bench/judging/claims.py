@@ -83,7 +83,7 @@ def judge(claim: Claim, records: Sequence[Record]) -> Judged:
         return Judged(claim, "not testable", reason=str(error))
     except ArithmeticError as error:  # of rows that no run of ours wrote
         return Judged(claim, "not testable", reason=f"the rows cannot be judged: {error}")
-    sampled = not measurement.evidence.startswith("proved")
+    sampled = not measurement.evidence.startswith(("proved", "verified (proof"))
     if claim.kind == "value" and sampled and measurement.n < 2:
         return Judged(claim, "not testable", measurement, "one run has no interval")
     found = verdict(claim, measurement)

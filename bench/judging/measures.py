@@ -163,8 +163,10 @@ def rows_behind(records: Iterable[Record], used: Iterable[Record]) -> tuple[str,
     )
 
 
-def _smallest_ratio(records: Sequence[Record], method: str) -> Measurement:
-    ratios, expected = paired_ratios(records, method, "balance-guarantee")
+def _smallest_ratio(records: Sequence[Record], method: str, family: str | None = None) -> Measurement:
+    """Return a method's smallest ratio to the optimum, of one family or of all."""
+    own = [r for r in records if family in (None, r.family)]
+    ratios, expected = paired_ratios(own, method, "balance-guarantee")
     if not ratios:
         raise NotTestableError("no run with a proved optimum in the store")
     return _extreme(records, ratios, expected)
@@ -174,6 +176,12 @@ def _extreme(records: Sequence[Record], ratios: list[Ratio], expected: int) -> M
     least = min(ratios, key=lambda ratio: ratio.value)
     counts = witness_counts(r for r in records if r.experiment == "balance-guarantee")
     proofs = counts.get(least.record.instance_sha256, 0)
+    witnesses = f"{proofs} witness{'es' if proofs != 1 else ''}"
+    shown = any(
+        r.extra.get("verified_bound") == least.optimum
+        for r in records
+        if r.instance_sha256 == least.record.instance_sha256
+    )
     served = f"{least.record.checked_objective:g} of {least.optimum:g} served"
     return Measurement(
         least.value,
@@ -181,7 +189,7 @@ def _extreme(records: Sequence[Record], ratios: list[Ratio], expected: int) -> M
         least.value,
         len(ratios),
         expected,
-        f"proved ({proofs} witness{'es' if proofs != 1 else ''})",
+        f"verified (proof checked; {witnesses})" if shown else f"proved ({witnesses})",
         f"{served}, family {least.record.family}",
         least.record.instance,
         least.record.key,

@@ -11,6 +11,7 @@ from typing import Any
 import numba
 import numpy as np
 
+from formulations.balance.exact.branch_and_bound import solve_exact
 from formulations.balance.heuristics.hybrid import solve_hybrid_own
 from formulations.result import BoundKind, Limits, Result, Status
 from instances.balance import BalanceInstance
@@ -38,6 +39,18 @@ def claims_optimality(instance: BalanceInstance, *, limits: Limits, seed: int = 
     """Call optimal what a bound of its own leaves open."""
     nobody = Assignment(("none",) * instance.n_users, 1.0)
     return Result(Status.OPTIMAL, decision=nobody, objective=0.0, bound=3.0, bound_kind=BoundKind.TREE)
+
+
+def stops_early(instance: BalanceInstance, *, limits: Limits, seed: int = 0) -> Result:
+    """Leave one user out of the optimum and call the rest optimal."""
+    true = solve_exact(instance, limits=limits)
+    assert isinstance(true.decision, Assignment) and true.objective is not None
+    mode, served = list(true.decision.mode), true.objective - 1
+    mode[next(k for k, m in enumerate(mode) if m != "none")] = "none"
+    decision = Assignment(tuple(mode), true.decision.compute_share)
+    return Result(
+        Status.OPTIMAL, decision=decision, objective=served, bound=served, bound_kind=BoundKind.TREE
+    )
 
 
 def proves_nothing(instance: BalanceInstance, *, limits: Limits, seed: int = 0) -> Result:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,21 @@ def test_lie_is_caught(method: str, message: str) -> None:
     record = run_job(job(method))
     assert (record.status, record.stopped) == ("inconsistent", "lie")
     assert message in record.message
+
+
+def test_small_optimum_is_proved_and_verified() -> None:
+    """The bound of a small optimum is verified from its proof, without the search."""
+    record = run_job(job("exact", 10))
+    assert (record.status, record.extra["verified_bound"]) == ("optimal", record.bound)
+
+
+def test_bound_that_has_no_proof_is_a_lie(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A method that calls one user less than the optimum optimal is caught by the proof that it lacks."""
+    honest = METHODS["balance", "exact"]
+    monkeypatch.setitem(METHODS, ("balance", "exact"), replace(honest, function=SAMPLES + "stops_early"))
+    record = run_job(job("exact"))
+    assert (record.status, record.stopped) == ("inconsistent", "lie")
+    assert record.message == "bound 4.0 has no proof: a decision of 5 users turned up, above the bound"
 
 
 def test_exception_becomes_a_row() -> None:
