@@ -84,7 +84,7 @@ PROBLEMS: dict[str, Problem] = {
             "MmkpInstance",
             "formulations.mmkp.evaluate:evaluate_mmkp",
             "formulations.mmkp.verify:verified_bound",
-            "formulations.mmkp.verify_proofs:verify_lp_bound",
+            "formulations.mmkp.verify_proofs:verify_mmkp",
         ),
     )
 }
@@ -148,7 +148,7 @@ _ALL = (
     Method("core-beam", "mmkp", "heuristic", "none", "formulations.mmkp.heuristics.core_beam:solve_core_beam", "Core beam search"),
     Method("milp", "mmkp", "exact", "optimal", "formulations.mmkp.exact.milp:solve_milp", "MILP"),
     Method("milp-highs", "mmkp", "exact", "optimal", "formulations.mmkp.exact.highs:solve_milp_highs", "MILP (HiGHS, direct)"),
-    Method("exact", "mmkp", "exact", "optimal", "formulations.mmkp.exact.branch_and_bound:solve_exact", "Branch and bound"),
+    Method("exact", "mmkp", "exact", "optimal", "formulations.mmkp.exact.branch_and_bound:solve_exact", "Branch and bound", "formulations.mmkp.tree_proof:prove_exact"),
     Method("lp-bound", "mmkp", "bound", "upper bound", "formulations.mmkp.exact.lp_bound:solve_lp_bound", "LP bound (certified)", "formulations.mmkp.proof:prove_lp_bound"),
 )  # fmt: skip
 

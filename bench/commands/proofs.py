@@ -40,13 +40,17 @@ def verify_proof(
 
 
 def _print(verified: Verified) -> None:
-    typer.echo(
-        f"verified   no decision{verified.scope} is worth more than {verified.bound:.17g} ({verified.method})"
-    )
+    claim = "is feasible" if verified.bound < 0 else f"is worth more than {_digits(verified.bound)}"
+    typer.echo(f"verified   no decision{verified.scope} {claim} ({verified.method})")
     if verified.value is not None:
         gap = verified.bound - verified.value
         word = "optimal" if gap <= 0 else f"within {gap:.3g} of optimal"
-        typer.echo(f"value      {verified.value:.17g}, re-checked, feasible: {word}")
+        typer.echo(f"value      {_digits(verified.value)}, re-checked, feasible: {word}")
+
+
+def _digits(value: float) -> str:
+    """Return the shortest decimal that reads as this double."""
+    return repr(value).removesuffix(".0")
 
 
 def check_provable(method: Method) -> None:

@@ -52,7 +52,7 @@ def solve_file(
 
         write_whole(output, json.dumps(decision) + "\n")
     typer.echo(json.dumps(answer, allow_nan=False)) if as_json else _print(record, output)
-    if proof is not None and record.status in ("optimal", "feasible", "bound_only"):
+    if proof is not None and record.status in ("optimal", "feasible", "bound_only", "infeasible"):
         prove(record, instance, chosen, proof)
     if record.status == "skipped" and as_json:
         note(record.message)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from bench.jobs.verdict import TOLERANCE, size_of
 from bench.registry import PROBLEMS, problem_of, resolve
+from instances.decimals import as_decimal
 from instances.errors import InputError, shown
 from instances.files import Instance, content_hash
 from instances.proof_files import Header, ProofError, read_proof
@@ -22,7 +23,7 @@ SCOPES = {"slot": " that lifts every user to its anchor"}  # what a bound holds 
 class Verified:
     """What a proof has shown."""
 
-    bound: float  # no decision is worth more; rounded upwards
+    bound: float  # no decision is worth more; rounded upwards, below 0 if none is feasible
     value: float | None  # of the decision that the proof brings, re-evaluated
     method: str  # whose proof it is
     scope: str  # words about the decisions that the bound holds for, empty for all
@@ -69,8 +70,8 @@ def _checked_value(header: Header, problem: str, instance: Instance) -> float | 
 
 
 def _upwards(bound: Fraction) -> float:
-    """Return a double at or above the bound."""
+    """Return the smallest double that prints as a decimal at or above the bound."""
     value = float(bound)
-    while Fraction(value) < bound:
+    while as_decimal(value) < bound:
         value = math.nextafter(value, math.inf)
     return value

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from formulations.mmkp.core.prices import LARGEST, bound_constant, minimise, whole_prices
 from formulations.mmkp.core.subproblem import Core
 
-__all__ = ["Tree", "advance", "new_tree"]
+__all__ = ["ENTERED", "NO_LOG", "PRICES", "WAY", "Log", "Tree", "advance", "new_log", "new_tree"]
 
 Ints = NDArray[np.int64]
 NODES, NEWTONS, DEPTH, VALUE, FOUND = range(5)  # places in Tree.counts
@@ -26,6 +26,8 @@ LEARN_EVERY = 32  # nodes of a depth that are not cut off, for each new price
 NEWTON_STEPS = 25
 POOL = 256
 POOL_NUMBERS = 2**22  # prices · resources · depths at most
+ENTERED = -1  # in place of a price: none cuts the node off
+WAY, PRICES = range(2)  # places in Log.rows
 
 
 class Tree(NamedTuple):
@@ -41,6 +43,21 @@ class Tree(NamedTuple):
     item: Ints  # (n+1,) the next item to try, of the core
     best: Ints  # (n,) the best choice found, items of the core
     counts: Ints  # (5,) nodes, prices learnt, depth, the value to beat, whether best is set
+
+
+class Log(NamedTuple):
+    """What became of the nodes in which something is left to choose, in the order in which they were met.
+
+    Whoever reads it sets ``rows`` back to 0; then there is room for the nodes of one more call.
+    """
+
+    way: Ints  # (N,) place of the prices that cut the node off, or ENTERED; N = 0 for no log
+    prices: Ints  # (P, 3+m) rows of ``way`` before it, depth, place, prices: each before its first use
+    written: Ints  # (n+1, pool, m) the prices that were written last, −1 before
+    rows: Ints  # (2,) rows written of both
+
+
+NO_LOG = Log(*(np.zeros(shape, dtype=np.int64) for shape in (0, (0, 0), (0, 0, 0), 2)))
 
 
 def new_tree(core: Core, prices: Ints, value: int) -> Tree:
@@ -68,12 +85,24 @@ def new_tree(core: Core, prices: Ints, value: int) -> Tree:
     return tree
 
 
+def new_log(tree: Tree, nodes: int) -> Log:
+    """Return a log for a search that has not begun, with room for ``nodes`` nodes at a time."""
+    depths, pool, m = tree.prices.shape
+    prices = depths * (pool + 1) + nodes // LEARN_EVERY
+    return Log(
+        np.zeros(nodes, dtype=np.int64),
+        np.zeros((prices, 3 + m), dtype=np.int64),
+        np.full((depths, pool, m), -1, dtype=np.int64),
+        np.zeros(2, dtype=np.int64),
+    )
+
+
 @njit(cache=True)
-def advance(core: Core, tree: Tree, nodes: int) -> bool:
+def advance(core: Core, tree: Tree, nodes: int, log: Log) -> bool:
     """Visit up to ``nodes`` more nodes; return whether the search is complete.
 
     ``tree.counts`` then holds the best value, and whether ``tree.best`` holds a choice of that value. The
-    search is complete when no choice of more value exists.
+    search is complete when no choice of more value exists. ``log`` has room for so many nodes, or is NO_LOG.
     """
     counts, n = tree.counts, len(core.start) - 1
     until = counts[NODES] + nodes
@@ -94,11 +123,28 @@ def advance(core: Core, tree: Tree, nodes: int) -> bool:
                 counts[VALUE], counts[FOUND] = tree.value[n], 1
                 for group in range(n):
                     tree.best[group] = tree.item[group] - 1
-        elif not _cut_off(core, tree, depth + 1):
-            depth += 1
-            tree.item[depth] = core.start[depth]
+        else:
+            place = _cut_off(core, tree, depth + 1)
+            if len(log.way) > 0:
+                _write(log, tree, depth + 1, place)
+            if place == ENTERED:
+                depth += 1
+                tree.item[depth] = core.start[depth]
     counts[DEPTH] = depth
     return depth < 0
+
+
+@njit(cache=True)
+def _write(log: Log, tree: Tree, depth: int, place: int) -> None:
+    """Write what became of a node at ``depth``, and the prices at their first use."""
+    way, row = log.rows[WAY], log.rows[PRICES]
+    if place != ENTERED and not np.array_equal(log.written[depth, place], tree.prices[depth, place]):
+        log.written[depth, place] = tree.prices[depth, place]
+        log.prices[row, 0], log.prices[row, 1], log.prices[row, 2] = way, depth, place
+        log.prices[row, 3:] = tree.prices[depth, place]
+        log.rows[PRICES] = row + 1
+    log.way[way] = place
+    log.rows[WAY] = way + 1
 
 
 @njit(cache=True)
@@ -115,8 +161,8 @@ def _take(core: Core, tree: Tree, depth: int, j: int) -> bool:
 
 
 @njit(cache=True)
-def _cut_off(core: Core, tree: Tree, depth: int) -> bool:
-    """Return whether prices prove that the node at ``depth`` leads to no better value; learn some."""
+def _cut_off(core: Core, tree: Tree, depth: int) -> int:
+    """Return the place of prices that prove the node at ``depth`` to lead to no better value; learn some."""
     need = (int(tree.counts[VALUE]) + 1 - int(tree.value[depth])) * core.fraction
     place, lowest = 0, LARGEST
     prices, constants, order, left = (
@@ -127,12 +173,12 @@ def _cut_off(core: Core, tree: Tree, depth: int) -> bool:
         bound = _bound(prices[entry], constants[entry], left)
         if bound < need:
             _promote(order, rank)
-            return True
+            return entry
         if bound < lowest:
             place, lowest = entry, bound
     tree.passed[depth] += 1
     if len(core.start) - 1 - depth < 3 or tree.passed[depth] % LEARN_EVERY != 1:
-        return False
+        return ENTERED
     return _learn(core, tree, depth, place, lowest, need)
 
 
@@ -152,7 +198,7 @@ def _promote(order: Ints, rank: int) -> None:
 
 
 @njit(cache=True)
-def _learn(core: Core, tree: Tree, depth: int, place: int, lowest: int, need: int) -> bool:
+def _learn(core: Core, tree: Tree, depth: int, place: int, lowest: int, need: int) -> int:
     """Add prices that bound this node well, in place of the pool's last if it is full."""
     m = tree.left.shape[1]
     prices, best = np.empty(m), np.zeros(m)
@@ -174,4 +220,5 @@ def _learn(core: Core, tree: Tree, depth: int, place: int, lowest: int, need: in
     whole_prices(core, best, tree.prices[depth, entry])
     tree.constants[depth, entry] = bound_constant(core, depth, tree.prices[depth, entry])
     _promote(tree.order[depth], rank)
-    return _bound(tree.prices[depth, entry], tree.constants[depth, entry], tree.left[depth]) < need
+    bound = _bound(tree.prices[depth, entry], tree.constants[depth, entry], tree.left[depth])
+    return int(entry) if bound < need else ENTERED

@@ -9,18 +9,18 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.mmkp.core.branch import FOUND, NEWTONS, NODES, VALUE, Tree, advance, new_tree
-from formulations.mmkp.core.fixing import surviving_groups
+from formulations.mmkp.core.branch import FOUND, NEWTONS, NO_LOG, NODES, VALUE, Tree, advance, new_tree
+from formulations.mmkp.core.fixing import Root, surviving_groups
 from formulations.mmkp.core.prices import best_prices
 from formulations.mmkp.core.subproblem import Core, core_of, fits_integers
 from formulations.mmkp.heuristics.core_beam import Search
-from formulations.mmkp.integers import in_integers
+from formulations.mmkp.integers import IntegerMmkp, in_integers
 from formulations.result import BoundKind, Limits, Result, Status, Stopped
 from instances.decisions import Choice
 from instances.errors import InputError
 from instances.mmkp import MmkpInstance
 
-__all__ = ["solve_exact"]
+__all__ = ["closing_groups", "solve_exact"]
 
 Ints = NDArray[np.int64]
 FIRST_ROUNDS = 6  # of the beam search
@@ -73,16 +73,24 @@ def _prove(search: Search, limits: Limits) -> tuple[Stopped, dict[str, int]]:
     """Search for more than the value known until nothing is left; say whether that was complete."""
     counters = {"nodes": 0, "prices": 0, "items": 0}
     problem, root = search.problem, search.root
-    groups = surviving_groups(problem, root, search.value)
-    if root.whole <= search.value or any(len(group) == 0 for group in groups):
+    groups = closing_groups(problem, root, search.value)
+    if groups is None:
         return Stopped.DONE, counters
-    groups.sort(key=lambda group: -float(root.loss[group[1]]) if len(group) > 1 else -math.inf)
     core = core_of(problem, groups, problem.capacities, root.fraction)
     items = np.concatenate(groups)
     tree = new_tree(core, best_prices(core)[0], search.value)
     stopped = _run(search, core, tree, items, limits)
     counters = {"nodes": int(tree.counts[NODES]), "prices": int(tree.counts[NEWTONS]), "items": len(items)}
     return stopped, counters
+
+
+def closing_groups(problem: IntegerMmkp, root: Root, value: int) -> list[Ints] | None:
+    """Return the items that survive, by group in the search's order; None if the root closes already."""
+    groups = surviving_groups(problem, root, value)
+    if root.whole <= value or any(len(group) == 0 for group in groups):
+        return None
+    groups.sort(key=lambda group: -float(root.loss[group[1]]) if len(group) > 1 else -math.inf)
+    return groups
 
 
 def _run(search: Search, core: Core, tree: Tree, items: Ints, limits: Limits) -> Stopped:
@@ -93,7 +101,7 @@ def _run(search: Search, core: Core, tree: Tree, items: Ints, limits: Limits) ->
             return Stopped.NODES
         if limits.time_s is not None and time.perf_counter() - search.begin >= limits.time_s:
             return Stopped.TIME
-        done = advance(core, tree, room)
+        done = advance(core, tree, room, NO_LOG)
         if tree.counts[FOUND] and tree.counts[VALUE] > search.value:
             chosen = items[tree.best]
             search.keep(chosen[np.argsort(search.problem.group[chosen])])

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.mmkp.core.beam import beam
-from formulations.mmkp.core.branch import FOUND, advance, new_tree
+from formulations.mmkp.core.branch import FOUND, NO_LOG, advance, new_tree
 from formulations.mmkp.core.fixing import Root, root_of, surviving_groups
 from formulations.mmkp.core.subproblem import core_of, fits_integers
 from formulations.mmkp.heuristics.greedy import first_point
@@ -153,7 +153,7 @@ class Search:
         left = self.problem.capacities - self.problem.weights[fixed].sum(axis=0)
         core = core_of(self.problem, [items[g] for g in groups], left, self.root.fraction)
         tree = new_tree(core, self.root.prices, self.value - int(self.problem.values[fixed].sum()))
-        if advance(core, tree, NEIGHBOURHOOD_NODES):
+        if advance(core, tree, NEIGHBOURHOOD_NODES, NO_LOG):
             self.size = size + 1
         elif self.size > SMALLEST and self.rng.random() < 1 / 3:
             self.size -= 1
