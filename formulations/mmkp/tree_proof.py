@@ -87,12 +87,13 @@ def _tree(
 
 
 def _written(log: Log) -> Iterator[dict[str, Any]]:
-    """Yield the log: stretches of nodes, and between them the prices that are new in the next one."""
-    begin, nodes = 0, log.way[: log.rows[WAY]].tolist()
-    for at, depth, place, *prices in log.prices[: log.rows[PRICES]].tolist():
+    """Yield the log in stretches; where one begins with the first use of prices, they come with it."""
+    nodes = log.way[: log.rows[WAY]].tolist()
+    begin = 0
+    stretch: dict[str, Any] = {}
+    for at, *prices in log.prices[: log.rows[PRICES]].tolist():
         if at > begin:
-            yield {"nodes": nodes[begin:at]}
-            begin = at
-        yield {"depth": depth, "place": place, "prices": prices}
-    if len(nodes) > begin:
-        yield {"nodes": nodes[begin:]}
+            yield stretch | {"nodes": nodes[begin:at]}
+        begin, stretch = at, {"prices": prices}
+    if nodes:
+        yield stretch | {"nodes": nodes[begin:]}

@@ -26,14 +26,14 @@ from operator import mul, sub
 from typing import Any
 
 from instances.decimals import as_decimal
-from instances.errors import InputError, integer, shown
+from instances.errors import InputError, shown
 from instances.mmkp import MmkpInstance
 from instances.proof_files import Header, ProofError, from_rational
 
 __all__ = ["verify_tree"]
 
 ENTERED = -1  # in place of prices
-MAX_PLACES = 1024  # prices of a depth
+MAX_PLACES = 1024  # prices of a depth that are kept
 MAX_SCALE_BITS = 4096
 LARGEST_PRICE = 2**63
 Records = Iterator[dict[str, Any]]
@@ -116,27 +116,34 @@ def _scaled(instance: MmkpInstance, units: list[Fraction]) -> _Problem:
     return _Problem(groups, [int(c * scale) for c in capacities], scale)
 
 
+@dataclass(frozen=True)
+class _Prices:
+    """Prices of a depth, and Σ_{g to come} max_{j ∈ G_g} (v_j − Σ_k λ_k w_jk)."""
+
+    each: list[int]  # (m,)
+    rest: int
+
+
 class _Tree:
     """The groups in the tree's order, their smallest weights taken off from items and capacities alike.
 
-    What is left fits the groups to come exactly as long as it is not negative.
+    What is left suffices for the groups to come exactly as long as it is not negative.
     """
 
     def __init__(self, groups: list[list[_Item]], capacities: list[int], wanted: int) -> None:
-        self.wanted, self.left, self.groups = wanted, capacities, []
+        self.wanted, self.left, self.groups = wanted, capacities, list[list[_Item]]()
         for group in groups:
             least = [min(column) for column in zip(*(item.weights for item in group), strict=True)]
             self.groups.append([_Item(i.value, list(map(sub, i.weights, least))) for i in group])
             self.left = list(map(sub, self.left, least))
-        self.prices: dict[
-            tuple[int, int], tuple[list[int], int]
-        ] = {}  # by depth and place, with its constant
+        self.kept: dict[tuple[int, int], _Prices] = {}  # by depth and place
+        self.new: list[int] | None = None  # prices that come with the node at hand
 
     def verify(self, records: Records) -> None:
         """Follow the tree; raise at the first node that stays open."""
         if min(self.left, default=0) < 0:
             return
-        nodes, number, last = self._nodes(records), 0, len(self.groups) - 1
+        nodes, number, n = self._nodes(records), 0, len(self.groups)
         path = [(0, self.left, iter(self.groups[0]))]  # value, what is left, items to try
         while path:
             value, left, items = path[-1]
@@ -144,53 +151,47 @@ class _Tree:
             if item is None:
                 path.pop()
                 continue
-            total, after = value + item.value, list(map(sub, left, item.weights))
-            if min(after, default=0) < 0:
+            value, left, depth = value + item.value, list(map(sub, left, item.weights)), len(path)
+            if min(left, default=0) < 0:
                 continue
-            depth = len(path)
-            if depth > last:
-                if total >= self.wanted:
+            if depth == n:
+                if value >= self.wanted:
                     raise ProofError(f"behind node {number}: a choice is worth more than the bound")
                 continue
             number += 1
             place = next(nodes, None)
             if place == ENTERED:
-                path.append((total, after, iter(self.groups[depth])))
-                continue
-            prices, constant = self._prices(depth, place, number)
-            if total + _product(prices, after) + constant >= self.wanted:
-                raise ProofError(f"node {number}, depth {depth}: price {place} does not cut it off")
+                path.append((value, left, iter(self.groups[depth])))
+            elif not self._cut_off(depth, place, value, left):
+                raise ProofError(f"node {number}, depth {depth}: not cut off (prices {place})")
         if next(nodes, None) is not None:
             raise ProofError(f"the tree is complete with node {number}, but more follow")
 
-    def _prices(self, depth: int, place: int | None, number: int) -> tuple[list[int], int]:
-        """Return the prices of a node that is cut off."""
+    def _cut_off(self, depth: int, place: int | None, value: int, left: list[int]) -> bool:
+        """Return whether there are prices at this place that cut the node off; keep new ones."""
         if place is None:
-            raise ProofError(f"node {number}, depth {depth}: the proof ends here")
-        if (depth, place) not in self.prices:
-            raise ProofError(f"node {number}, depth {depth}: there is no price {place}")
-        return self.prices[depth, place]
+            return False
+        if self.new is not None:
+            rest = sum(max(item.surplus(self.new) for item in group) for group in self.groups[depth:])
+            self.kept[depth, place], self.new = _Prices(self.new, rest), None
+        prices = self.kept.get((depth, place))
+        return prices is not None and value + _product(prices.each, left) + prices.rest < self.wanted
 
     def _nodes(self, records: Records) -> Iterator[int]:
-        """Yield what becomes of each node, and keep the prices that stand between."""
+        """Yield what becomes of each node: ENTERED, or the place of the prices that cut it off."""
         for record in records:
-            if set(record) == {"nodes"}:
-                nodes = record["nodes"]
-                if not isinstance(nodes, list) or not nodes or any(type(node) is not int for node in nodes):
-                    raise InputError(f"nodes: found {shown(nodes)}, expected integers")
-                yield from nodes
-            elif set(record) == {"depth", "place", "prices"}:
-                self._keep(record)
-            else:
-                raise InputError(f"found {shown(record)}, expected nodes, or prices with depth and place")
-
-    def _keep(self, record: dict[str, Any]) -> None:
-        """Keep prices with the constant of their bound, Σ_{g ≥ depth} max_j (v_j − Σ_k λ_k w_jk)."""
-        depth = integer("depth", record["depth"], low=1, high=len(self.groups) - 1)
-        place = integer("place", record["place"], low=0, high=MAX_PLACES - 1)
-        prices = _prices("prices", record["prices"], len(self.left))
-        constant = sum(max(item.surplus(prices) for item in group) for group in self.groups[depth:])
-        self.prices[depth, place] = prices, constant
+            nodes = record.get("nodes")
+            if not set(record) <= {"prices", "nodes"} or not (isinstance(nodes, list) and nodes):
+                raise InputError(f"found {shown(record)}, expected nodes, and prices of the first one")
+            if any(type(node) is not int or not ENTERED <= node < MAX_PLACES for node in nodes):
+                raise InputError(
+                    f"nodes: found {shown(nodes)}, expected integers from -1 to {MAX_PLACES - 1}"
+                )
+            if "prices" in record:
+                self.new = _prices(record["prices"], len(self.left))
+                if nodes[0] == ENTERED:
+                    raise InputError(f"found {shown(record)}, expected a first node that its prices cut off")
+            yield from nodes
 
 
 def _product(prices: list[int], weights: list[int]) -> int:
@@ -208,14 +209,14 @@ def _root_record(record: dict[str, Any], resources: int) -> tuple[list[Fraction]
     units = [from_rational(pair) for pair in found]
     if any(unit <= 0 for unit in units):
         raise ProofError("a unit of prices is not positive")
-    return units, _prices("prices", record["prices"], resources)
+    return units, _prices(record["prices"], resources)
 
 
-def _prices(field: str, found: Any, resources: int) -> list[int]:
+def _prices(found: Any, resources: int) -> list[int]:
     if not isinstance(found, list) or len(found) != resources or any(type(p) is not int for p in found):
-        raise InputError(f"{field}: found {shown(found)}, expected {resources} integers")
+        raise InputError(f"prices: found {shown(found)}, expected {resources} integers")
     if not all(0 <= price < LARGEST_PRICE for price in found):
-        raise ProofError(f"{field}: found {shown(found)}, expected integers from 0 to 2**63 − 1")
+        raise ProofError(f"prices: found {shown(found)}, expected integers from 0 to 2**63 − 1")
     return found
 
 

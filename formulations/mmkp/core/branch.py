@@ -52,7 +52,7 @@ class Log(NamedTuple):
     """
 
     way: Ints  # (N,) place of the prices that cut the node off, or ENTERED; N = 0 for no log
-    prices: Ints  # (P, 3+m) rows of ``way`` before it, depth, place, prices: each before its first use
+    prices: Ints  # (P, 1+m) row of ``way`` that uses them first, prices
     written: Ints  # (n+1, pool, m) the prices that were written last, −1 before
     rows: Ints  # (2,) rows written of both
 
@@ -91,7 +91,7 @@ def new_log(tree: Tree, nodes: int) -> Log:
     prices = depths * (pool + 1) + nodes // LEARN_EVERY
     return Log(
         np.zeros(nodes, dtype=np.int64),
-        np.zeros((prices, 3 + m), dtype=np.int64),
+        np.zeros((prices, 1 + m), dtype=np.int64),
         np.full((depths, pool, m), -1, dtype=np.int64),
         np.zeros(2, dtype=np.int64),
     )
@@ -140,8 +140,8 @@ def _write(log: Log, tree: Tree, depth: int, place: int) -> None:
     way, row = log.rows[WAY], log.rows[PRICES]
     if place != ENTERED and not np.array_equal(log.written[depth, place], tree.prices[depth, place]):
         log.written[depth, place] = tree.prices[depth, place]
-        log.prices[row, 0], log.prices[row, 1], log.prices[row, 2] = way, depth, place
-        log.prices[row, 3:] = tree.prices[depth, place]
+        log.prices[row, 0] = way
+        log.prices[row, 1:] = tree.prices[depth, place]
         log.rows[PRICES] = row + 1
     log.way[way] = place
     log.rows[WAY] = way + 1
