@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from formulations.mmkp.core.branch import FOUND, VALUE, advance, new_tree
+from formulations.mmkp.core.branch import ENTERED, FOUND, NO_LOG, VALUE, WAY, advance, new_log, new_tree
 from formulations.mmkp.core.fixing import root_of, surviving_groups
 from formulations.mmkp.core.prices import best_prices
 from formulations.mmkp.core.subproblem import core_of
@@ -119,21 +119,26 @@ def test_nothing_better_is_removed(seed: int) -> None:
     assert all(len(group) for group in groups)
     core = core_of(problem, groups, problem.capacities)
     tree = new_tree(core, best_prices(core)[0], units - 1)
-    assert advance(core, tree, 10**6)
+    assert advance(core, tree, 10**6, NO_LOG)
     assert tree.counts[FOUND]
     assert tree.counts[VALUE] == units
 
 
 def test_search_resumes() -> None:
-    """A search in slices visits the nodes of one without a break."""
+    """A search in slices and with a log visits the nodes of one without either."""
     instance = generate("mmkp-weakly", users=8, seed=3)
     assert isinstance(instance, MmkpInstance)
     problem = in_integers(instance)
     core, root = root_of(problem)
     whole, sliced = (new_tree(core, root.prices, -1) for _ in range(2))
-    assert advance(core, whole, 10**7)
-    while not advance(core, sliced, 7):
-        pass
+    assert advance(core, whole, 10**7, NO_LOG)
+    log, done, cut_off = new_log(sliced, 7), False, 0
+    while not done:
+        done = advance(core, sliced, 7, log)
+        assert log.rows[WAY] <= 7
+        cut_off += int((log.way[: log.rows[WAY]] != ENTERED).sum())
+        log.rows[:] = 0
+    assert cut_off > 100
     assert np.array_equal(whole.counts, sliced.counts)
     assert np.array_equal(whole.best, sliced.best)
 
