@@ -16,6 +16,7 @@ __all__ = ["TOLERANCE", "enter_claim", "enter_verdict", "size_of"]
 
 TOLERANCE = 1e-9  # a user, between a claim and its re-evaluation
 PROVED_USERS = 24  # up to which a proof takes a fraction of a second
+PROVED_NODES = 10**6  # likewise, of the search
 
 
 def size_of(instance: Instance) -> int:
@@ -70,7 +71,7 @@ def enter_verdict(record: Record, instance: Instance, result: Result) -> None:
 def _proof(record: Record, instance: Instance, result: Result) -> Iterator[str]:
     """Write the proof of a small optimum and verify it, where the method has one; yield why it fails."""
     writer = find(record.problem, record.method).proof
-    if not writer or result.bound is None:
+    if not writer or result.bound is None or result.counters.get("nodes", 0) > PROVED_NODES:
         return
     try:
         bound, records = resolve(writer)(instance, result.bound, result.certificate)
