@@ -133,7 +133,7 @@ def test_formats_are_read() -> None:
         from_document(parse(document))
 
 
-@pytest.mark.parametrize(("name", "count"), [("tutorial.md", 9), ("proofs.md", 9)])
+@pytest.mark.parametrize(("name", "count"), [("tutorial.md", 9), ("proofs.md", 11)])
 def test_commands_run(name: str, count: int, tmp_path: Path) -> None:
     """A page's file and commands run one after the other in an empty folder and print what it shows."""
     page = (ROOT / "docs" / name).read_text(encoding="utf-8")
