@@ -22,7 +22,7 @@ PAPER = {  # by whether times are published
     False: [*BALANCE, "balance-guarantee", "balance-gap", "balance-real", *HANDOVER, "handover-fallback"],
     True: ["balance-fig6", "balance-exact", "scaling", "handover-bounds", "handover-allocators", "mmkp"],
 }
-PARALLEL = ("-n", "auto", "--maxprocesses", "4")  # most of the tests wait for processes of their own
+PARALLEL = ("-n", "auto", "--maxprocesses", "4", "--dist", "loadfile")  # a file compiles its kernels once
 EXTRAS = "dask,export,cp-sat,docs,test,lint,types"
 
 
