@@ -96,8 +96,10 @@ def _verdicts(judged: Sequence[Judged]) -> str:
 def _ran(records: Sequence[Record], older: int) -> str:
     methods = {(r.problem, r.method) for r in records}
     instances = {selection.instance_of(r) for r in records}
-    failed = sum(r.status in overview.FAILED for r in records)
-    ended = f"{failed} did not end well and are listed below" if failed else "all of them ended well"
+    skipped = sum(r.status == "skipped" for r in records)
+    failed = sum(r.status in overview.FAILED for r in records) - skipped
+    parts = [f"{failed} did not end well"] * (failed > 0) + [f"{skipped} were skipped"] * (skipped > 0)
+    ended = f"{' and '.join(parts)}, with the reasons below" if parts else "all of them ended well"
     left_out = f"; {_count(older, 'older row')} of the same runs left out" if older else ""
     return (
         f"{_count(len(records), 'run')} of {_count(len(methods), 'method')} on "

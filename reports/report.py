@@ -69,6 +69,7 @@ DRAWERS = (
     balance_gap.draw,
     distance_and_cost.draw,
 )
+PHYSICAL = "physical-fig4"
 CHECKS = ("The ½-approximation", "Water-filling against", "Growth of running times", "Own instances")
 
 
@@ -128,6 +129,7 @@ def _tables(records: Sequence[Record]) -> list[Table]:
         [
             tables.guarantee_table(records),
             tables.fig6_table(records),
+            tables.fig6_table(records, PHYSICAL),
             tables.growth_table(records),
             balance_tables.gains_table(records),
             balance_tables.gap_table(records),
