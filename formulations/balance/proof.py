@@ -1,8 +1,12 @@
-"""Writes the proof of a BALANCE bound: for each case of ``verify.py`` the tree that closes it."""
+"""Writes the proof of a BALANCE bound: for each case of ``verify.py`` the tree that closes it.
+
+The search closes nodes in doubles. Each tree is verified before it is written, and one that fails by rounding
+is replaced, so that a margin of the search never reaches a proof.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +16,8 @@ from formulations.balance.costs import problem_of
 from formulations.balance.exact.nodes import NO_SPLIT, Question, deepened, empty_nodes, push_root
 from formulations.balance.exact.tightening import users_of
 from formulations.balance.exact.tree import CLOSED, FOUND, FULL, Log, empty_log, explore
-from formulations.balance.verify import questions
+from formulations.balance.exact_tree import exact_tree
+from formulations.balance.verify import Case, cases
 from instances.balance import BalanceInstance
 from instances.errors import InputError
 from instances.proof_files import ProofError, as_rational
@@ -43,10 +48,20 @@ def prove_balance(
 
 def _records(instance: BalanceInstance, wanted: int) -> Iterator[dict[str, Any]]:
     problem, users = problem_of(instance), users_of(problem_of(instance))
-    for share, sizes in questions(instance, wanted):
-        yield {"share": share, "sizes": list(sizes)}
-        question = Question(share, problem.cache_bytes(share), np.array(sizes, dtype=np.int64))
-        yield from _tree(users, question, instance.n_users)
+    for case in cases(instance, wanted):
+        sizes = np.array(case.sizes, dtype=np.int64)
+        question = Question(case.share, problem.cache_bytes(case.share), sizes)
+        yield case.record
+        yield from _sound(case, list(_tree(users, question, instance.n_users)))
+
+
+def _sound(case: Case, records: list[dict[str, Any]]) -> Iterable[dict[str, Any]]:
+    """Return the search's tree if it holds in integers, else one that is built in integers."""
+    try:
+        case.verify(iter(records))
+    except ProofError:
+        return exact_tree(case)
+    return records
 
 
 def _tree(users: Any, question: Question, k: int) -> Iterator[dict[str, Any]]:

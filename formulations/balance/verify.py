@@ -27,7 +27,7 @@ from instances.decimals import as_decimal
 from instances.errors import InputError, integer, shown
 from instances.proof_files import Header, ProofError, from_rational
 
-__all__ = ["questions", "verify_balance"]
+__all__ = ["Case", "cases", "verify_balance"]
 
 AD, SD, NOBODY = 1, 2, 4  # what a user may do, as bits
 BITS = (AD, SD)
@@ -49,47 +49,46 @@ def verify_balance(instance: BalanceInstance, header: Header, records: Records) 
     """
     if header.bound.denominator != 1 or header.bound < 0:
         raise ProofError(f"bound {header.bound} is no number of users")
-    wanted = int(header.bound) + 1
-    users, at, model = exact_users(instance), None, None
-    for share, sizes in questions(instance, wanted):
+    for case in cases(instance, int(header.bound) + 1):
         record = next(records, {})
-        if record != {"share": share, "sizes": list(sizes)}:
-            raise ProofError(f"case share {share}, sizes {sizes} is missing: found {shown(record)}")
-        if model is None or share != at:
-            at, model = share, exact_sides(instance, users, as_decimal(share))
-        _Case(*model, f"share {share}, sizes {sizes}", sizes, instance.n_users).verify(records)
+        if record != case.record:
+            raise ProofError(f"case {case.name} is missing: found {shown(record)}")
+        case.verify(records)
     if (extra := next(records, None)) is not None:
         raise ProofError(f"found {shown(extra)} behind the last case")
     return header.bound
 
 
-def questions(instance: BalanceInstance, wanted: int) -> Iterator[tuple[float, tuple[int, int]]]:
-    """Yield the cases (compute share, sizes of the AD and the SD batch) that a proof must close, in order."""
+def cases(instance: BalanceInstance, wanted: int) -> Iterator[Case]:
+    """Yield the cases that a proof must close so that nobody serves ``wanted`` users, in order."""
     if wanted > instance.n_users:
         return
+    users = exact_users(instance)
     for share in instance.server.compute_shares:
-        if share == 0.0:
-            yield share, (0, wanted)
-        elif share == 1.0:
-            yield share, (wanted, 0)
-        else:
-            for n in range(1, wanted):
-                yield share, (n, wanted - n)
+        ad, sd, room = exact_sides(instance, users, as_decimal(share))
+        for sizes in _splits(share, wanted):
+            yield Case(ad, sd, room, share, sizes, instance.n_users)
+
+
+def _splits(share: float, wanted: int) -> list[tuple[int, int]]:
+    if share in (0.0, 1.0):
+        return [(0, wanted) if share == 0.0 else (wanted, 0)]
+    return [(n, wanted - n) for n in range(1, wanted)]
 
 
 @dataclass
-class _Node:
+class Node:
     """What is still possible; ``lo`` and ``hi`` hold five values for each mode."""
 
     lo: list[list[int]]
     hi: list[list[int]]
     may: list[int]  # (K,) bits
 
-    def copy(self) -> _Node:
-        return _Node([row[:] for row in self.lo], [row[:] for row in self.hi], self.may[:])
+    def copy(self) -> Node:
+        return Node([row[:] for row in self.lo], [row[:] for row in self.hi], self.may[:])
 
 
-class _Case:
+class Case:
     """One compute share and one pair of batch sizes."""
 
     def __init__(
@@ -97,18 +96,24 @@ class _Case:
         ad: ExactBatch | None,
         sd: ExactBatch | None,
         room: int,
-        name: str,
+        share: float,
         sizes: tuple[int, int],
         users: int,
     ) -> None:
         self.sides = (ad if sizes[0] else None, sd if sizes[1] else None)
-        self.room, self.name, self.sizes, self.users, self.wanted = room, name, sizes, users, sum(sizes)
+        self.room, self.share, self.sizes, self.users, self.wanted = room, share, sizes, users, sum(sizes)
+        self.name = f"share {share}, sizes {sizes}"
+        self.record = {"share": share, "sizes": list(sizes)}  # what announces the case in a proof
+
+    def root(self) -> Node:
+        """Return the node that allows everything."""
+        lo = [[min(row) for row in side.values] if side else [] for side in self.sides]
+        hi = [[max(row) for row in side.values] if side else [] for side in self.sides]
+        return Node(lo, hi, [AD | SD | NOBODY] * self.users)
 
     def verify(self, records: Records) -> None:
         """Follow the tree of the next records; raise at the first node that stays open."""
-        lo = [[min(row) for row in side.values] if side else [] for side in self.sides]
-        hi = [[max(row) for row in side.values] if side else [] for side in self.sides]
-        stack: list[_Node | None] = [_Node(lo, hi, [AD | SD | NOBODY] * self.users)]
+        stack: list[Node | None] = [self.root()]
         done = 0
         while stack:
             node, record = stack.pop(), next(records, None)
@@ -117,13 +122,13 @@ class _Case:
             if record is None:
                 raise ProofError(f"{where}: the proof ends here")
             rounds, split = _content(record, where)
-            still = None if node is None or self._closes(node, rounds) else node
+            still = None if node is None or self.closes(node, rounds) else node
             if split is not None:
-                stack += self._children(still, split, where)
+                stack += self.children(still, split, where)
             elif still is not None:
                 raise ProofError(f"{where}: still open, and neither bounded nor split")
 
-    def _closes(self, node: _Node, rounds: list[list[Fraction]]) -> bool:
+    def closes(self, node: Node, rounds: list[list[Fraction]]) -> bool:
         """Return whether the node is closed by conclusions and the bounds at these multipliers."""
         if not self._conclude(node):
             return True
@@ -135,7 +140,7 @@ class _Case:
                 return True
         return False
 
-    def _children(self, node: _Node | None, split: list[Any], where: str) -> list[_Node | None]:
+    def children(self, node: Node | None, split: list[Any], where: str) -> list[Node | None]:
         """Return the children, the one to be followed first at the end; None for one that is closed."""
         kind, which, user = _split(split, self.users, where)
         if node is None:
@@ -156,9 +161,9 @@ class _Case:
         second.lo[kind][which] = max(second.lo[kind][which], min(above))
         return [second, first]
 
-    def _conclude(self, node: _Node) -> bool:
+    def _conclude(self, node: Node) -> bool:
         """Narrow the node as far as it goes; return whether both batches are still possible."""
-        before: _Node | None = None
+        before: Node | None = None
         while before != node:
             before = node.copy()
             if not (self._narrow(node, 0) and self._narrow(node, 1) and self._fits(node)):
@@ -167,7 +172,7 @@ class _Case:
                 return False
         return True
 
-    def _narrow(self, node: _Node, which: int) -> bool:
+    def _narrow(self, node: Node, which: int) -> bool:
         """Narrow one mode; return whether a batch of its size is still possible.
 
         Each threshold is some member's value, at least the n-th smallest in the pool and at most its
@@ -206,7 +211,7 @@ class _Case:
         m = max(side.values[2][k], last)
         return _in_time(side, at, n, s1 + m - last, s2 + m * m - last * last)
 
-    def _settle(self, axis: int, pool: list[int], node: _Node, which: int) -> bool:
+    def _settle(self, axis: int, pool: list[int], node: Node, which: int) -> bool:
         """Narrow one threshold of one mode to values of the pool."""
         side, n, bit = self.sides[which], self.sizes[which], BITS[which]
         assert side is not None
@@ -221,7 +226,7 @@ class _Case:
             node.may[reaching[0][1]] = bit
         return True
 
-    def _fits(self, node: _Node) -> bool:
+    def _fits(self, node: Node) -> bool:
         """Return whether the memory holds the lightest batches at the lower ends."""
         used = 0
         for side, n, bit, lo in zip(self.sides, self.sizes, BITS, node.lo, strict=True):
@@ -237,7 +242,7 @@ class _Rows:
     All numbers are integers over one common denominator.
     """
 
-    def __init__(self, case: _Case, node: _Node, multipliers: list[Fraction]) -> None:
+    def __init__(self, case: Case, node: Node, multipliers: list[Fraction]) -> None:
         self.node = node
         spare = [
             0 if side is None else side.spare(lo, n)
@@ -259,7 +264,7 @@ class _Rows:
         self.best = [max(self._options(k)) for k in range(case.users)]
         self.bound = sum(int(m * scale) for m in kept) * product + sum(self.best)
 
-    def _gains(self, case: _Case, node: _Node, which: int, prices: list[int]) -> list[int]:
+    def _gains(self, case: Case, node: Node, which: int, prices: list[int]) -> list[int]:
         """Return each user's gain in one mode, (K,)."""
         side, lo = case.sides[which], node.lo[which]
         if side is None:
@@ -279,7 +284,7 @@ class _Rows:
         options = [0] if may & NOBODY else []
         return options + [self.gains[i][k] for i in (0, 1) if may & BITS[i]]
 
-    def strike_out(self, node: _Node) -> bool:
+    def strike_out(self, node: Node) -> bool:
         """Strike out every option with which the bound falls below what is wanted; return whether any was."""
         changed = False
         for k, best in enumerate(self.best):

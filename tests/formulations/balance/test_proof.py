@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -11,11 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from formulations.balance import proof
 from formulations.balance.evaluate import autoregressive_seconds, memory_bytes, speculative_seconds
 from formulations.balance.exact.branch_and_bound import solve_exact
 from formulations.balance.exact_costs import exact_sides, exact_users
+from formulations.balance.exact_tree import exact_tree
 from formulations.balance.proof import prove_balance
-from formulations.balance.verify import verify_balance
+from formulations.balance.verify import cases, verify_balance
 from formulations.result import Limits, Status
 from instances.balance import BalanceInstance
 from instances.decimals import as_decimal
@@ -95,6 +98,28 @@ def test_costs_in_integers_are_the_checkers() -> None:
             free = as_decimal(instance.server.memory_bytes) * (1 + Fraction(1, 10**9)) - weights
             part = (memory_bytes(instance, *batch, share) - weights) / free
             assert abs(Fraction(used, room) - part) < Fraction(1, 10**9)  # the room is rounded down to a unit
+
+
+def test_trees_in_integers_hold_too(counted: Callable[[int], int]) -> None:
+    """A case whose tree from the search fails gets one that is built in integers, and it holds."""
+    for instance in (TRIED, *random_instances(counted(100), 8)):
+        result = solve_exact(instance, limits=Limits())
+        if result.bound is None:
+            continue
+        records = [
+            r for case in cases(instance, int(result.bound) + 1) for r in (case.record, *exact_tree(case))
+        ]
+        assert verified(instance, result.bound, records) == result.bound
+        if result.bound > 0:
+            with pytest.raises(ProofError, match="turned up, above the bound"):
+                list(itertools.chain.from_iterable(map(exact_tree, cases(instance, int(result.bound)))))
+
+
+def test_failed_tree_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search that forgets its splits still leads to a proof that holds."""
+    monkeypatch.setattr(proof, "_record", lambda log, i: {})
+    best = optimum(TRIED)
+    assert verified(TRIED, best, proof_of(TRIED, best)) == best
 
 
 def test_lower_bound_is_refused() -> None:
