@@ -15,6 +15,7 @@ __all__ = [
     "BALANCE_CONSTANTS",
     "BALANCE_MODELS",
     "BALANCE_PRESETS",
+    "CACHE_BITS",
     "HANDOVER_PRESETS",
     "TENTHS",
     "WINDOWS",
@@ -108,6 +109,13 @@ WINDOWS = (
 )
 
 
+CACHE_BITS = {  # a token by eq. (1), 2 n_L n_H d_h q, with the models' published layers and key-value heads
+    "Qwen3-8B": 2 * 36 * 8 * 128 * 16,
+    "Qwen3-14B": 2 * 40 * 8 * 128 * 16,
+    "Llama-3.1-8B": 2 * 32 * 8 * 128 * 16,
+}
+
+
 @dataclass(frozen=True)
 class HandoverPreset:
     """A horizon of Poisson handovers (paper, Section VI-A)."""
@@ -120,7 +128,7 @@ class HandoverPreset:
     window_s: float = 0.5  # T_max
     window: str = "slots"  # which slots T_max gives a user: one of WINDOWS
     horizon_s: float = 100.0
-    bits_per_token: float = 2 * 36 * 8 * 128 * 16  # eq. (1), Qwen3-8B: 2 n_L n_H d_h q
+    bits_per_token: float = CACHE_BITS["Qwen3-8B"]
 
 
 _ORDERINGS: dict[str, HandoverPreset] = {

@@ -59,6 +59,7 @@ def import_instance(
     preset: str | None = typer.Option(None, "--preset", help="What the data lack comes from here."),
     constants: str = typer.Option("calibrated", "--constants", help="calibrated or physical."),
     users: int | None = typer.Option(None, "--users", help="Number of users."),
+    model: str | None = typer.Option(None, "--model", help="Whose caches move (ucc5g), such as Qwen3-14B."),
     seed: int = typer.Option(0, "--seed", help="Of what is drawn."),
     store_path: Path = typer.Option(DEFAULT_STORE, "--store", help="Where `import store` merges the rows."),
 ) -> int:
@@ -79,6 +80,9 @@ def import_instance(
     chosen: dict[str, Any] = {"seed": seed, "users": users}
     chosen |= {} if preset is None else {"preset": preset}
     chosen |= {"constants": constants} if takes_constants else {}
+    if model is not None and source != "ucc5g":
+        raise InputError(f"--model: found {shown(model)} for {source}, expected it with ucc5g only")
+    chosen |= {} if model is None else {"model": model}
     instance = getattr(compose, recipe)(*files, **chosen)
     _make_folder(output)
     target = output / f"{instance.name}.json"

@@ -11,6 +11,7 @@ __all__ = ["LOADS", "SEGMENTS", "bounds", "clairvoyant", "real"]
 LOADS = (1, 2, 3, 4, 5, 6, 7, 8)  # ρ, users a second
 POLICIES = ("water-filling", "equal", "winner-take-all", "proportional-fair")
 BOUND = "clairvoyant"
+OTHER_MODELS = ("Qwen3-14B", "Llama-3.1-8B")  # whose caches move, beside Qwen3-8B
 FORMS = ("clairvoyant", "clairvoyant-tangent", "clairvoyant-tangent-highs", "clairvoyant-relaxed")
 BOUND_LOADS = (1, 4, 8, 12)
 SEGMENTS = (16, 32, 64, 96, 128, 192)  # of the secant form
@@ -43,25 +44,29 @@ def bounds(seeds: int) -> list[Job]:
 
 
 def real(seeds: int) -> list[Job]:
-    """Return UCC 5G handover times with context lengths of two request traces."""
+    """Return UCC 5G handover times with context lengths of two request traces and caches of three models."""
     jobs = []
     traces = {
         "azure": "traces/AzureLLMInferenceTrace_conv.csv",
         "mooncake": "traces/mooncake_conversation_trace.jsonl.gz",
     }
-    for name, requests in traces.items():
+    pairs = [(name, "Qwen3-8B") for name in traces] + [("azure", model) for model in OTHER_MODELS]
+    for name, model in pairs:
         for seed in range(seeds):
             source = FromPublicData(
-                f"ucc5g-{name}",
-                ("handover/ucc5g_handover_events.csv", requests),
+                f"ucc5g-{name}-{model}",
+                ("handover/ucc5g_handover_events.csv", traces[name]),
                 "handover_from_ucc5g",
                 seed,
-                (("rate_per_s", 8.0), ("horizon_s", 50.0)),
+                (("rate_per_s", 8.0), ("horizon_s", 50.0), ("model", model)),
             )
-            jobs += _runs("handover-real", source)
+            jobs += [*_runs("handover-real", source), _run("handover-real", source, "receding-horizon")]
     return jobs
 
 
 def _runs(experiment: str, source: Source) -> list[Job]:
-    methods = (*POLICIES, BOUND)
-    return [Job(experiment, "handover", source, method, limits=BOUND_LIMITS) for method in methods]
+    return [_run(experiment, source, method) for method in (*POLICIES, BOUND)]
+
+
+def _run(experiment: str, source: Source, method: str) -> Job:
+    return Job(experiment, "handover", source, method, limits=BOUND_LIMITS)

@@ -27,6 +27,7 @@ from instances.origin import Origin
 from instances.presets import (
     BALANCE_CONSTANTS,
     BALANCE_PRESETS,
+    CACHE_BITS,
     HANDOVER_PRESETS,
     TENTHS,
     BalancePreset,
@@ -109,14 +110,18 @@ def handover_from_ucc5g(
     preset: str = "importance",
     rate_per_s: float | None = None,
     horizon_s: float | None = None,
+    model: str = "Qwen3-8B",
 ) -> HandoverTrace:
     """Return a trace with arrivals of UCC 5G drivers and context lengths of a request trace.
 
     The drivers' changes of base station are superposed and thinned to the preset's rate; contexts are the
-    prompts of random requests, at least 1024 and at most 16384 tokens. Utilities of lengths between the
-    preset's classes are interpolated in log2 of the length.
+    prompts of random requests, at least 1024 and at most 16384 tokens; ``model`` names the cache's size a
+    token. Utilities of lengths between the preset's classes are interpolated in log2 of the length.
     """
     chosen: HandoverPreset = _preset(HANDOVER_PRESETS, preset)
+    if model not in CACHE_BITS:
+        raise InputError(f"model: found {shown(model)}, expected one of {', '.join(CACHE_BITS)}")
+    chosen = replace(chosen, bits_per_token=CACHE_BITS[model])
     if rate_per_s is not None:
         chosen = replace(chosen, rate_per_s=rate_per_s)
     if horizon_s is not None:
@@ -130,7 +135,10 @@ def handover_from_ucc5g(
     if not len(lengths):
         raise InputError(f"{requests}: found no prompt of 1024 to 16384 tokens, expected at least one")
     rng = np.random.Generator(np.random.PCG64([seed, 2]))
-    source = f"arrivals {path.name} (superposed, thinned), contexts {requests.name}, utilities interpolated"
+    source = (
+        f"arrivals {path.name} (superposed, thinned), contexts {requests.name}, caches of {model}, "
+        "utilities interpolated"
+    )
     return _trace(chosen, arrivals, rng.choice(lengths, len(arrivals)), source, path, seed, preset)
 
 

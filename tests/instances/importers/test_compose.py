@@ -200,7 +200,7 @@ def test_handover_csv() -> None:
     assert trace.users.context_tokens.tolist() == [8192, 4096]
     assert trace.users.anchor.tolist() == [0.066, 0.075]
     assert trace.users.cache_bits.tolist() == [9_663_676_416, 4_831_838_208]
-    source = "csv handover_users.csv, utilities interpolated"
+    source = "csv handover_users.csv, caches of Qwen3-8B, utilities interpolated"
     assert trace.origin == Origin(source, digest(path), 0, "importance")
 
 
@@ -236,9 +236,7 @@ def test_ucc5g(requests: Path) -> None:
     assert set(trace.users.context_tokens) == {2048, 16384}
     assert np.all(np.diff(trace.users.arrival_s) >= 0)
     assert abs(trace.n_users - 400) < 100
-    source = (
-        f"arrivals ucc5g_events.csv (superposed, thinned), contexts {requests.name}, utilities interpolated"
-    )
+    source = f"arrivals ucc5g_events.csv (superposed, thinned), contexts {requests.name}, caches of Qwen3-8B, utilities interpolated"
     assert trace.origin == Origin(source, digest(EVENTS), 3, "importance")
 
 
@@ -286,3 +284,17 @@ def test_names(name: str, expected: str, tmp_path: Path) -> None:
     path = tmp_path / name
     path.write_text("input_tokens,output_tokens\n5,6\n", encoding="utf-8")
     assert balance_from_csv(path).name == expected
+
+
+def test_cache_size_is_that_of_the_named_model() -> None:
+    """A model's caches grow with its layers; one that is not known is refused with those that are."""
+    bits = {
+        model: handover_from_ucc5g(EVENTS, AZURE, model=model).users.cache_bits
+        for model in ("Qwen3-8B", "Qwen3-14B", "Llama-3.1-8B")
+    }
+    assert np.allclose(bits["Qwen3-14B"] / bits["Qwen3-8B"], 40 / 36)
+    assert np.allclose(bits["Llama-3.1-8B"] / bits["Qwen3-8B"], 32 / 36)
+    with pytest.raises(
+        InputError, match="model: found GPT, expected one of Qwen3-8B, Qwen3-14B, Llama-3.1-8B"
+    ):
+        handover_from_ucc5g(EVENTS, AZURE, model="GPT")
