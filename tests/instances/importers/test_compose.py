@@ -200,7 +200,7 @@ def test_handover_csv() -> None:
     assert trace.users.context_tokens.tolist() == [8192, 4096]
     assert trace.users.anchor.tolist() == [0.066, 0.075]
     assert trace.users.cache_bits.tolist() == [9_663_676_416, 4_831_838_208]
-    source = "csv handover_users.csv, caches of Qwen3-8B, utilities interpolated"
+    source = "csv handover_users.csv, utilities interpolated"
     assert trace.origin == Origin(source, digest(path), 0, "importance")
 
 
