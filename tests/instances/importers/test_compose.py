@@ -236,7 +236,8 @@ def test_ucc5g(requests: Path) -> None:
     assert set(trace.users.context_tokens) == {2048, 16384}
     assert np.all(np.diff(trace.users.arrival_s) >= 0)
     assert abs(trace.n_users - 400) < 100
-    source = f"arrivals ucc5g_events.csv (superposed, thinned), contexts {requests.name}, caches of Qwen3-8B, utilities interpolated"
+    parts = ("arrivals ucc5g_events.csv (superposed, thinned)", f"contexts {requests.name}")
+    source = ", ".join((*parts, "caches of Qwen3-8B", "utilities interpolated"))
     assert trace.origin == Origin(source, digest(EVENTS), 3, "importance")
 
 
