@@ -8,11 +8,13 @@ length a, the users that keep to them add up:
     Σ_k bytes of k at (L, a)                                ≤ memory beside the weights                   (2)
 
 A choice of the MMKP is feasible in P1, since its batches' extremes are within the thresholds, and an optimum
-of P1 is a choice at its own extremes. So the best MMKP over all thresholds is P1's optimum.
+of P1 is a choice at its own extremes. So the best MMKP over all thresholds is P1's optimum. Weights are
+rounded, far below the slacks of P1's predicate.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
@@ -29,6 +31,7 @@ from instances.origin import Origin
 __all__ = ["ModeThresholds", "Thresholds", "as_mmkp", "assignment_of", "thresholds_from", "thresholds_of"]
 
 SECOND_DIGITS = 11  # far below the slack of 1e-9 s, and small enough for integers
+MEMORY_DIGITS = 12  # of the room for caches: far below the relative slack of 1e-9
 ROWS = 3  # AD time, SD time, memory
 
 
@@ -106,9 +109,10 @@ def as_mmkp(instance: BalanceInstance, thresholds: Thresholds) -> MmkpInstance:
     """Return P1 at fixed thresholds.
 
     Item 0 of a group is *none*, item 1 AD and item 2 SD; a served user is worth 1. The resources are AD's
-    seconds, SD's seconds (both to 10⁻¹¹ s) and the memory's whole bytes; the slacks of P1's predicate are in
-    the capacities. An item that the thresholds bar, or that
-    needs more than there is by itself, weighs the next whole number of seconds above its row's capacity.
+    seconds, SD's seconds (both to 10⁻¹¹ s) and the memory's bytes, to twelve digits of the room beside the
+    weights: accepted lengths are fractions, and so are the bytes that SD reserves. The slacks of P1's
+    predicate are in the capacities. An item that the thresholds bar, or that needs more than there is by
+    itself, weighs the next whole number of seconds above its row's capacity.
 
     Raises
     ------
@@ -122,7 +126,8 @@ def as_mmkp(instance: BalanceInstance, thresholds: Thresholds) -> MmkpInstance:
     room = problem.cache_bytes(share)
     if room < 0:
         raise InputError(f"thresholds.compute_share: at {share:g} the weights exceed the memory")
-    capacities = np.array([0.0, 0.0, np.floor(room)])
+    digits = _byte_digits(room)
+    capacities = np.array([0.0, 0.0, round(room, digits)])
     weights = np.zeros((instance.n_users, len(MODES), ROWS))
     modes = (
         (thresholds.ad, problem.ad, problem.ad_steps, share),
@@ -130,8 +135,9 @@ def as_mmkp(instance: BalanceInstance, thresholds: Thresholds) -> MmkpInstance:
     )
     for row, (limits, costs, steps, portion) in enumerate(modes):
         seconds, size, allowed = _mode_rows(problem, limits, costs, steps, portion)
+        size = np.round(size, digits)
         capacities[row] = max(_time_left(limits, costs), 0.0)
-        allowed &= (_time_left(limits, costs) >= 0.0) & (seconds <= capacities[row])
+        allowed &= (_time_left(limits, costs) >= 0.0) & (seconds <= capacities[row]) & (size <= capacities[2])
         weights[:, row + 1, row] = np.where(allowed, seconds, np.floor(capacities[row]) + 1.0)
         weights[:, row + 1, 2] = np.where(allowed, size, 0.0)
     values = np.tile([0.0, 1.0, 1.0], instance.n_users)
@@ -151,6 +157,11 @@ def _time_left(limits: ModeThresholds | None, costs: ModeCosts) -> float:
         return 0.0
     spent = limits.upload_s + costs.wait + costs.wait_step * limits.steps
     return round(limits.budget_s + LATENCY_SLACK_S - spent, SECOND_DIGITS)
+
+
+def _byte_digits(room: float) -> int:
+    """Return how many decimals of a byte are kept."""
+    return max(MEMORY_DIGITS - math.ceil(math.log10(room)), 0) if room >= 1.0 else MEMORY_DIGITS
 
 
 def _mode_rows(
@@ -175,4 +186,4 @@ def _mode_rows(
     allowed &= (m <= limits.steps) & (problem.budget_s >= limits.budget_s)
     if costs is problem.sd:
         allowed &= problem.accepted <= accepted
-    return seconds, np.ceil(size - 0.5), allowed
+    return seconds, size, allowed

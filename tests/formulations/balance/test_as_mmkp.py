@@ -63,6 +63,18 @@ def test_best_over_thresholds_is_the_optimum(family: str, counted: Callable[[int
         assert best == solve_exhaustive(instance, limits=Limits()).objective
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_an_optimum_keeps_to_its_own_extremes(family: str) -> None:
+    """P1's optimum is a choice of the MMKP at its thresholds, also where it fits by a fraction of a byte."""
+    for seed in range(20):
+        instance = small(family, seed)
+        assignment = solve_exhaustive(instance, limits=Limits()).decision
+        assert isinstance(assignment, Assignment)
+        mmkp = as_mmkp(instance, thresholds_of(instance, assignment))
+        items = np.array([MODES.index(mode) for mode in assignment.mode])
+        assert np.all(mmkp.weights[mmkp.group_start[:-1] + items].sum(axis=0) <= mmkp.capacities)
+
+
 def test_groups_and_rows() -> None:
     """A group a user of none, AD and SD; AD uses the first row, SD the second, both the memory."""
     instance = small("calibrated-fig4", 1)
