@@ -122,7 +122,9 @@ def filled(family: int, users: Envelopes, member: Ints, budget: float) -> tuple[
 
     Returns
     -------
-    The fractions, (m,), and the price, accuracy per bit, 0 when everything fits.
+    The fractions, (m,), and the price, accuracy per bit, 0 when everything fits. The price lies between the
+    slopes of the last user that entered and of the next one, also where the budget ends at a touching point
+    and rounding leaves the curved users short by less than a bit.
     """
     order = member[ascending(-users.steepness[member])]
     count = entering(family, users, order, budget)
@@ -146,6 +148,8 @@ def filled(family: int, users: Envelopes, member: Ints, budget: float) -> tuple[
         users.anchor[curved],
         left,
     )
+    if count > 0:
+        price = min(price, math.exp(users.steepness[order[count - 1]]))
     if marginal >= 0:
         asked = math.exp(users.steepness[marginal])
         price = asked if spare > 0 or len(curved) == 0 else max(price, asked)

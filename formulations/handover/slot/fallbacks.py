@@ -2,7 +2,8 @@
 
 A slot is feasible if C ≥ C_min = Σ L_i [τ_i − x_i]⁺ (Lemma 1), where a relative 10⁻¹² is left for rounding.
 Kernels have the signature ``(family, cache, received, ceiling, sharpness, anchor, capacity) -> bits``; users
-with received ≥ 1 − 10⁻¹² have finished and take no part.
+with received ≥ 1 − 10⁻¹² have finished and take no part. A user is below its anchor if x_i < τ_i (1 − 10⁻¹²):
+one that an earlier slot lifted to its anchor may be a unit of rounding short of it.
 """
 
 from __future__ import annotations
@@ -25,6 +26,12 @@ Ints = NDArray[np.int64]
 FALLBACKS = ("eb", "wta", "drop-lowest", "exact")
 READINGS = ("bisect", "scaled", "arrival-order", "equal-bytes", "nothing")
 ROUNDING = 1e-12
+
+
+@njit(cache=True)
+def is_below(received: float, anchor: float) -> bool:
+    """Return whether a fraction is below its anchor by more than rounding."""
+    return received < anchor * (1.0 - ROUNDING)
 
 
 @njit(cache=True)
@@ -87,7 +94,7 @@ def equalised_bytes(
     """
     upper = np.zeros(len(cache))
     for i in range(len(cache)):
-        if received[i] < anchor[i] and received[i] < FINISHED:
+        if is_below(received[i], anchor[i]) and received[i] < FINISHED:
             upper[i] = cache[i] * (1.0 - received[i])
     return level_off(np.zeros(len(cache)), upper, capacity)
 
@@ -114,10 +121,10 @@ def drop_lowest(
     order = ascending(-steepness)
     keep, needed, lifted = np.ones(n, dtype=np.bool_), 0.0, 0
     for i in order:
-        lift = cache[i] * max(0.0, anchor[i] - received[i])
-        needed += lift
-        keep[i] = lift == 0 or capacity >= needed * (1.0 - ROUNDING)
-        lifted += lift > 0 and keep[i]
+        if is_below(received[i], anchor[i]):
+            needed += cache[i] * (anchor[i] - received[i])
+            keep[i] = capacity >= needed * (1.0 - ROUNDING)
+            lifted += keep[i]
     if lifted == 0:
         return equalised_bytes(family, cache, received, ceiling, sharpness, anchor, capacity)
     chosen = np.flatnonzero(keep & (received < FINISHED))

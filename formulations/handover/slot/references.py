@@ -123,7 +123,8 @@ def sorted_breakpoints(instance: SlotInstance, *, limits: Limits, seed: int = 0,
         bends = np.concatenate(
             (demand.log_slopes_a_bit(demand.floor), demand.log_slopes_a_bit(np.ones(len(demand.floor))))
         )
-        bends = np.sort(bends)
+        # Rounding may ask for bits at the last bend; at the anchors' largest slope none are asked for.
+        bends = np.sort(np.append(bends, demand.range()[1]))
         low, high = 0, len(bends) - 1
         while high - low > 1:
             middle = (low + high) // 2

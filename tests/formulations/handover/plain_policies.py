@@ -46,6 +46,11 @@ class User:
         return max(self.received, self.anchor)
 
     @property
+    def is_below(self) -> bool:
+        """Whether it is below its anchor by more than the rounding of an earlier lift."""
+        return self.received < self.anchor * (1 - 1e-12)
+
+    @property
     def room(self) -> float:
         """Bits that are missing."""
         return self.cache * (1 - self.received)
@@ -91,7 +96,7 @@ def shared(rooms: Sequence[float], capacity: float) -> Bits:
 
 def equalised_bytes(users: Sequence[User], capacity: float) -> Bits:
     """Return the fallback EB of Section V-B."""
-    return shared([u.room if u.received < u.anchor else 0.0 for u in users], capacity)
+    return shared([u.room if u.is_below else 0.0 for u in users], capacity)
 
 
 def winner_take_all(users: Sequence[User], capacity: float) -> Bits:
@@ -112,11 +117,11 @@ def winner_take_all(users: Sequence[User], capacity: float) -> Bits:
 
 def drop_lowest(users: Sequence[User], capacity: float) -> Bits:
     """Return Theorem 1 for those who are left when the flattest sub-anchor users are left out one by one."""
-    below = [i for i, u in enumerate(users) if u.received < u.anchor]
+    below = [i for i, u in enumerate(users) if u.is_below]
     by_slope = sorted(below, key=lambda i: (-users[i].slope(users[i].anchor) / users[i].cache, i))
     while by_slope:
         if sum(users[i].cache * (users[i].anchor - users[i].received) for i in by_slope) <= capacity:
-            chosen = [i for i, u in enumerate(users) if u.received >= u.anchor or i in by_slope]
+            chosen = [i for i, u in enumerate(users) if not u.is_below or i in by_slope]
             found = dict(zip(chosen, water_fill([users[i] for i in chosen], capacity), strict=True))
             return [found.get(i, 0.0) for i in range(len(users))]
         by_slope.pop()

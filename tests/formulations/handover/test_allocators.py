@@ -26,7 +26,7 @@ from formulations.result import Limits, Result
 from instances.decisions import Allocation
 from instances.errors import InputError
 from instances.generate import generate
-from instances.handover import UTILITIES, SlotInstance
+from instances.handover import UTILITIES, SlotInstance, SlotUsers
 from tests.formulations.handover.cases import SLOTS, class_slot, random_slot, slot_of
 
 REFERENCES = (log_bisection, root_of_scipy, sorted_breakpoints)
@@ -65,6 +65,20 @@ def test_water_filling_agrees_with_each_reference(utility: str, counted: Callabl
         instance = random_slot(rng, utility)
         best = solve_water_filling(instance, limits=Limits()).objective or 0.0
         for method in (*REFERENCES, solve_bisection):
+            assert math.isclose(method(instance, limits=Limits()).objective or 0.0, best, rel_tol=1e-6)
+
+
+@pytest.mark.parametrize("utility", UTILITIES)
+def test_references_bracket_the_price_of_flat_slots(utility: str) -> None:
+    """Where rounding moves the price of a floor, each reference is worth what water-filling is."""
+    rng = np.random.default_rng(12)
+    for _ in range(40):
+        cache, received, anchor = 10.0 ** rng.uniform(6, 10), rng.uniform(0.2, 0.9), rng.uniform(0.0, 0.2)
+        columns = [cache, received, rng.uniform(0.1, 1.0), 10.0 ** rng.uniform(-6, -5), anchor]
+        users = SlotUsers(*(np.array([x]) for x in columns))
+        instance = SlotInstance("flat", utility, 1.0, 1e-5 * cache, users)
+        best = solve_water_filling(instance, limits=Limits()).objective or 0.0
+        for method in REFERENCES:
             assert math.isclose(method(instance, limits=Limits()).objective or 0.0, best, rel_tol=1e-6)
 
 

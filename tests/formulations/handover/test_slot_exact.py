@@ -9,10 +9,12 @@ import pytest
 
 from formulations.handover.evaluate import evaluate_slot
 from formulations.handover.horizon.tangent import solve_tangent
+from formulations.handover.slot.claim import writable
+from formulations.handover.slot.envelope import bits_at, envelopes, filled
 from formulations.handover.slot.shares import solve_equal, solve_winner_take_all
 from formulations.handover.slot.slot_exact import solve_slot_exact
 from formulations.handover.slot.water_filling import solve_no_admission, solve_water_filling
-from formulations.handover.utility import values
+from formulations.handover.utility import CODES, values
 from formulations.result import BoundKind, Limits, Result, Status, Stopped
 from instances.decisions import Allocation
 from instances.errors import InputError
@@ -102,6 +104,37 @@ def test_stored_cases_are_solved_at_least_as_well(name: str) -> None:
     assert result.status is Status.OPTIMAL
     if "objective" in SLOTS[name]["answer"]:
         assert (result.objective or 0.0) >= SLOTS[name]["answer"]["objective"] - 1e-12
+
+
+@pytest.mark.parametrize("utility", ["logistic", "arctan"])
+def test_budget_that_ends_at_a_split_is_closed(utility: str) -> None:
+    """Where a split leaves bits for exactly the part below it, the gap closes."""
+    users = SlotUsers(
+        np.array([8567820635.77205, 1452829881.3326907]),
+        np.array([0.0, 0.14729070533407157]),
+        np.array([0.5534112405722492, 0.5022832736753102]),
+        np.array([44.32062267546415, 11.44273658575736]),
+        np.array([0.6665113952418693, 0.6318868158737938]),
+    )
+    result = solved(SlotInstance("split", utility, 1.0, 3163951500.20622, users))
+    assert result.status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("utility", UTILITIES)
+def test_price_is_at_most_the_slope_of_who_entered_last(utility: str) -> None:
+    """With a budget that ends at the flattest user's touching point, the price is at most its slope."""
+    rng, family = np.random.default_rng(5), CODES[utility]
+    for _ in range(50):
+        columns = writable(tight_slot(rng, utility, 4).users)
+        columns[1][3], columns[2][3] = 0.0, 1e-8
+        users = envelopes(family, *columns)
+        order = np.argsort(-users.steepness)
+        slope = math.exp(users.steepness[order[3]])
+        needed = bits_at(family, users, order, users.steepness[order[3]])
+        for budget in needed * (1.0 + np.array([-2e-16, 0.0, 2e-16, 1e-13])):
+            y, price = filled(family, users, np.arange(4), float(budget))
+            assert y[order[3]] == pytest.approx(users.touch[order[3]], rel=1e-9)
+            assert price <= slope * (1.0 + 1e-12)
 
 
 def test_equal_users_do_not_multiply_the_nodes() -> None:

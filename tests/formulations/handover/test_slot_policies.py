@@ -219,6 +219,21 @@ def test_drop_lowest_leaves_out_the_last_of_equal_users() -> None:
     assert bits_of(run("ours_drop", instance), instance).tolist() == pytest.approx([7e8, 7e8, 0.0])
 
 
+@pytest.mark.parametrize("key", ["ours_eb", "ours_drop"])
+@pytest.mark.parametrize("lifted", [0, 1, 2])
+def test_user_lifted_to_its_anchor_is_not_below_it(key: str, lifted: int) -> None:
+    """A user that rounding left a unit short of its anchor is treated as one at the anchor."""
+    for capacity in (5e8, 1e9, 2e9, 4e9, 8e9):
+        fresh = class_slot("tight", [0, 1, 2], [0.0, 0.0, 0.0], capacity)
+        anchor = float(fresh.users.anchor[lifted])
+        sent = []
+        for x in (anchor, float(np.nextafter(anchor, 0))):
+            received = [x if i == lifted else 0.0 for i in range(3)]
+            instance = class_slot("tight", [0, 1, 2], received, capacity)
+            sent.append(bits_of(run(key, instance), instance))
+        assert np.allclose(*sent, rtol=1e-9, atol=1e-3)
+
+
 def test_winner_take_all_prefers_the_first_of_equal_users() -> None:
     """Of equal users the first index wins."""
     instance = class_slot("ties", [2, 2], [0.0, 0.0], 2e9)
