@@ -62,6 +62,8 @@ def solve_exact(instance: BalanceInstance, *, limits: Limits, seed: int = 0, abs
         search.run()
     except _LimitError as limit:
         stopped = limit.stopped
+    except MemoryError:
+        stopped = Stopped.MEMORY
     return search.result(stopped)
 
 
@@ -160,7 +162,7 @@ class _Search:
             if code in (CLOSED, FOUND) or only_root:
                 return code != CLOSED
             if code == FULL:
-                self._deepen(open_nodes)
+                self.stack = deepened(self.stack, open_nodes)
 
     def _allowance(self) -> int:
         """Return the nodes until limits are looked at again; raise when one is met."""
@@ -173,12 +175,6 @@ class _Search:
         if most <= 0 or (limits.steps is not None and steps >= limits.steps):
             raise _LimitError(Stopped.NODES)
         return most
-
-    def _deepen(self, open_nodes: int) -> None:
-        try:
-            self.stack = deepened(self.stack, open_nodes)
-        except MemoryError:
-            raise _LimitError(Stopped.MEMORY) from None
 
     def result(self, stopped: Stopped) -> Result:
         """Return the claim: optimal only if no share may serve more."""

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from formulations.balance.evaluate import evaluate_balance
+from formulations.balance.exact import branch_and_bound
 from formulations.balance.exact.branch_and_bound import solve_exact
 from formulations.balance.exact.exhaustive import solve_exhaustive
 from formulations.result import Limits, Status, Stopped
@@ -83,6 +84,20 @@ def test_limit_leaves_a_decision_and_a_bound(limits: Limits) -> None:
     assert result.objective <= optimum.objective <= result.bound
     assert result.bound < HARD.n_users
     assert evaluate_balance(HARD, result.decision).feasible
+
+
+def test_memory_leaves_a_decision_and_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search without room for more nodes claims its best decision and a bound that includes the optimum."""
+
+    def no_room(stack: object, open_nodes: int) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(branch_and_bound, "FIRST_DEPTH", 3)
+    monkeypatch.setattr(branch_and_bound, "deepened", no_room)
+    result = solve_exact(HARD, limits=NO_LIMITS)
+    assert (result.status, result.stopped) == (Status.FEASIBLE, Stopped.MEMORY)
+    assert result.objective is not None and result.bound is not None
+    assert result.objective <= 35 <= result.bound < HARD.n_users
 
 
 @pytest.mark.parametrize("gap", [1, 3])
