@@ -16,10 +16,20 @@ nox.options.sessions = ["lint", "types", "tests"]
 ENVIRONMENT = Path(".nox/certigap").absolute()
 PROGRAMS = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
 BALANCE = [f"balance-{name}" for name in ("fig1", "fig4a", "fig4b", "fig5a", "fig5b", "fig7a", "fig7b")]
-HANDOVER = [f"handover-{name}" for name in ("fig3a", "fig3b", "fig4a", "fig4b", "fig5a", "fig5b")]
+HANDOVER = [
+    f"handover-{name}"
+    for name in ("fig3a", "fig3b", "fig4a", "fig4b", "fig5a", "fig5b", "fallback", "latency", "horizon")
+]
 FIG2 = ("--where", "method=fastkvzip", "--where", "model=Qwen3-8B")
 PAPER = {  # by whether times are published
-    False: [*BALANCE, "balance-guarantee", "balance-gap", "balance-real", *HANDOVER, "handover-fallback"],
+    False: [
+        *BALANCE,
+        "balance-guarantee",
+        "balance-gap",
+        "balance-real",
+        *HANDOVER,
+        *(f"handover-{name}" for name in ("fallback", "latency", "horizon")),
+    ],
     True: ["balance-fig6", "balance-exact", "scaling", "handover-bounds", "handover-allocators", "mmkp"],
 }
 PARALLEL = ("-n", "auto", "--maxprocesses", "4", "--dist", "loadfile")  # a file compiles its kernels once

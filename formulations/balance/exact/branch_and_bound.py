@@ -50,8 +50,13 @@ class _LimitError(Exception):
 def solve_exact(instance: BalanceInstance, *, limits: Limits, seed: int = 0, absolute_gap: int = 0) -> Result:
     """Serve the most users, proved; with ``absolute_gap`` g at least the optimum − g, proved.
 
-    A limit ends it with the best decision and a bound that holds. With g = 3 the search stops where rounding
-    down a vertex of the relaxation at every threshold would: it has at most three fractional users.
+    A limit ends it with the best decision and a bound that holds. Worst case exponential; ``nodes`` and
+    ``steps`` (of the subgradient) are the deterministic limits. Source: P1 of the paper, eq. (21).
+
+    Raises
+    ------
+    InputError
+        For a gap that is no number of users.
     """
     gap = integer("set.absolute_gap", absolute_gap, low=0, high=instance.n_users)
     if problem_of(instance).cache_bytes(1.0) < 0.0:

@@ -7,11 +7,11 @@ it is.
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.mmkp.heuristics.exchanges import Exchanges
 from formulations.mmkp.integers import IntegerMmkp, in_integers
 from formulations.result import Limits, Result, Status, Stopped
 from instances.decisions import Choice
@@ -58,57 +58,27 @@ def first_point(problem: IntegerMmkp) -> NDArray[np.int64] | None:
     return search.chosen if search.repair() else None
 
 
-class _Search:
-    """The current item of each group and what it uses; feasibility is compared in integers."""
+class _Search(Exchanges):
+    """Starts with the smallest items."""
 
-    def __init__(self, problem: IntegerMmkp, limits: Limits, begin: float) -> None:
-        self.problem = problem
-        self.limits = limits
-        self.begin = begin
-        self.steps = 0
-        self.stopped = Stopped.DONE
-        scale = np.maximum(problem.capacities.astype(np.float64), 1.0)
-        self.shares = problem.weights.astype(np.float64) / scale  # (items, m)
-        self.scale = scale
-        self.chosen = self._smallest()
-        self.used: NDArray[Any] = problem.weights[self.chosen].sum(axis=0)  # (m,)
-
-    def _smallest(self) -> NDArray[np.int64]:
+    def first_items(self) -> NDArray[np.int64]:
+        """Return the item of each group whose shares sum to the least, (n,)."""
         problem = self.problem
         order = np.lexsort((-problem.values.astype(np.float64), self.shares.sum(axis=1), problem.group))
         return order[problem.group_start[:-1]].astype(np.int64)
-
-    def _used_after(self) -> NDArray[Any]:
-        """Return what is used after exchanging to each item, (items, m)."""
-        weights = self.problem.weights
-        result: NDArray[Any] = self.used + weights - weights[self.chosen[self.problem.group]]
-        return result
-
-    def _exchange(self, item: int) -> None:
-        group = self.problem.group[item]
-        self.used = self.used + self.problem.weights[item] - self.problem.weights[self.chosen[group]]
-        self.chosen[group] = item
-        self.steps += 1
-
-    def _limit_reached(self) -> bool:
-        if self.limits.steps is not None and self.steps >= self.limits.steps:
-            self.stopped = Stopped.NODES
-        elif self.limits.time_s is not None and time.perf_counter() - self.begin >= self.limits.time_s:
-            self.stopped = Stopped.TIME
-        return self.stopped is not Stopped.DONE
 
     def repair(self) -> bool:
         """Exchange until every capacity holds; tell whether that succeeded."""
         capacities = self.problem.capacities
         while np.any(self.used > capacities):
-            if self._limit_reached():
+            if self.limit_reached():
                 return False
-            excess = np.maximum(self._used_after() - capacities, 0).astype(np.float64) / self.scale
+            excess = np.maximum(self.used_after() - capacities, 0).astype(np.float64) / self.scale
             total = excess.sum(axis=1)
             best = int(np.lexsort((-self.problem.values.astype(np.float64), total))[0])
             if not total[best] < total[self.chosen[0]]:  # a chosen item's row is the current state
                 return False
-            self._exchange(best)
+            self.exchange(best)
         return True
 
     def upgrade(self) -> None:
@@ -116,11 +86,11 @@ class _Search:
         problem = self.problem
         while True:
             gain = problem.values - problem.values[self.chosen[problem.group]]
-            fits = np.all(self._used_after() <= problem.capacities, axis=1)
+            fits = np.all(self.used_after() <= problem.capacities, axis=1)
             candidates = np.flatnonzero((gain > 0) & fits)
-            if not candidates.size or self._limit_reached():
+            if not candidates.size or self.limit_reached():
                 return
-            self._exchange(int(candidates[self._best(candidates, gain[candidates].astype(np.float64))]))
+            self.exchange(int(candidates[self._best(candidates, gain[candidates].astype(np.float64))]))
 
     def _best(self, candidates: NDArray[np.intp], gain: NDArray[np.float64]) -> int:
         fullness = self.used.astype(np.float64) / self.scale

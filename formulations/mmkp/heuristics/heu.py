@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.mmkp.integers import IntegerMmkp, in_integers
+from formulations.mmkp.heuristics.exchanges import Exchanges
+from formulations.mmkp.integers import in_integers
 from formulations.result import Limits, Result, Status, Stopped
 from instances.decisions import Choice
 from instances.mmkp import MmkpInstance
@@ -53,42 +53,38 @@ def solve_heu(instance: MmkpInstance, *, limits: Limits, seed: int = 0) -> Resul
     return Result(Status.FEASIBLE, search.stopped, choice, objective, counters=counters, phases=phases)
 
 
-class _Search:
-    """The current item of each group and what it uses; feasibility is compared in integers."""
+class _Search(Exchanges):
+    """Starts with the least valued items."""
 
-    def __init__(self, problem: IntegerMmkp, limits: Limits, begin: float) -> None:
-        self.problem, self.limits, self.begin = problem, limits, begin
-        self.steps, self.stopped = 0, Stopped.DONE
-        self.scale = np.maximum(problem.capacities.astype(np.float64), 1.0)
-        self.shares = problem.weights.astype(np.float64) / self.scale  # (items, m)
-        order = np.lexsort((problem.values.astype(np.float64), problem.group))
-        self.chosen = order[problem.group_start[:-1]].astype(np.int64)
-        self.used: NDArray[Any] = problem.weights[self.chosen].sum(axis=0)  # (m,)
+    def first_items(self) -> NDArray[np.int64]:
+        """Return the least valued item of each group, (n,)."""
+        order = np.lexsort((self.problem.values.astype(np.float64), self.problem.group))
+        return order[self.problem.group_start[:-1]].astype(np.int64)
 
     def make_feasible(self) -> bool:
         """Step 1; tell whether it succeeded."""
         capacities = self.problem.capacities
         while np.any(self.used > capacities):
-            if self._limit_reached():
+            if self.limit_reached():
                 return False
             fullest = int(np.argmax(self.used / self.scale))
-            after = self._used_after()
+            after = self.used_after()
             allowed = np.all((after <= capacities) | (after <= self.used), axis=1)
             allowed &= after[:, fullest] < self.used[fullest]
             if not allowed.any():
                 return False
-            self._exchange(int(np.argmax(np.where(allowed, self._savings(), -np.inf))))
+            self.exchange(int(np.argmax(np.where(allowed, self._savings(), -np.inf))))
         return True
 
     def upgrade(self) -> None:
         """Step 2."""
-        while not self._limit_reached():
+        while not self.limit_reached():
             gain = self._gains()
-            fits = np.all(self._used_after() <= self.problem.capacities, axis=1)
+            fits = np.all(self.used_after() <= self.problem.capacities, axis=1)
             item = self._best_upgrade((gain > 0) & fits, gain)
             if item is None:
                 return
-            self._exchange(item)
+            self.exchange(item)
 
     def exchange_upward(self) -> bool:
         """Step 3; tell whether the value rose. Otherwise the choice is as it was."""
@@ -96,14 +92,14 @@ class _Search:
         value = self._value()
         gain = self._gains()
         item = self._best_upgrade(gain > 0, gain)
-        if item is None or self._limit_reached():
+        if item is None or self.limit_reached():
             return False
-        self._exchange(item)
+        self.exchange(item)
         while np.any(self.used > self.problem.capacities) and self._value() > value:
             item = self._best_downgrade()
-            if item is None or self._limit_reached():
+            if item is None or self.limit_reached():
                 break
-            self._exchange(item)
+            self.exchange(item)
         if self._value() > value and not np.any(self.used > self.problem.capacities):
             return True
         self.chosen, self.used = before, used
@@ -123,7 +119,7 @@ class _Search:
 
     def _best_downgrade(self) -> int | None:
         """Return the item that loses least value for what it saves, using no more of a full resource."""
-        after, saving = self._used_after(), self._savings()
+        after, saving = self.used_after(), self._savings()
         allowed = (self._gains() < 0) & (saving > 0)
         allowed &= np.all((after <= self.problem.capacities) | (after <= self.used), axis=1)
         if not allowed.any():
@@ -145,22 +141,3 @@ class _Search:
 
     def _value(self) -> int:
         return sum(int(v) for v in self.problem.values[self.chosen])
-
-    def _used_after(self) -> NDArray[Any]:
-        """Return what is used after exchanging to each item, (items, m)."""
-        weights = self.problem.weights
-        result: NDArray[Any] = self.used + weights - weights[self.chosen[self.problem.group]]
-        return result
-
-    def _exchange(self, item: int) -> None:
-        group = self.problem.group[item]
-        self.used = self.used + self.problem.weights[item] - self.problem.weights[self.chosen[group]]
-        self.chosen[group] = item
-        self.steps += 1
-
-    def _limit_reached(self) -> bool:
-        if self.limits.steps is not None and self.steps >= self.limits.steps:
-            self.stopped = Stopped.NODES
-        elif self.limits.time_s is not None and time.perf_counter() - self.begin >= self.limits.time_s:
-            self.stopped = Stopped.TIME
-        return self.stopped is not Stopped.DONE
