@@ -28,7 +28,6 @@ PAPER = {  # by whether times are published
         "balance-gap",
         "balance-real",
         *HANDOVER,
-        *(f"handover-{name}" for name in ("fallback", "latency", "horizon")),
     ],
     True: ["balance-fig6", "balance-exact", "scaling", "handover-bounds", "handover-allocators", "mmkp"],
 }
