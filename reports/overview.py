@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -39,6 +39,11 @@ class Answer:
     places: frozenset[str]  # instances that both solved
     seconds: tuple[float, float] | None  # medians over these, of the method and of the proof
 
+    @property
+    def proved(self) -> bool:
+        """Whether the prover's runs close their instances, rather than only bound them."""
+        return all(r.status == "optimal" for r in self.prover.runs)
+
 
 def answers_of(groups: Sequence[MethodGaps]) -> list[Answer]:
     """Return an answer for each experiment that has one."""
@@ -46,12 +51,19 @@ def answers_of(groups: Sequence[MethodGaps]) -> list[Answer]:
     for experiment in dict.fromkeys(g.experiment for g in groups):
         own = [g for g in groups if g.experiment == experiment]
         heuristics = [g for g in own if role_of(g) not in ("exact", "bound") and g.gaps]
-        provers = [g for g in own if role_of(g) in ("exact", "bound") and seconds_by_place(g.runs)]
+        provers = _provers(own)
         if heuristics and provers:
             best = min(heuristics, key=lambda g: (-len(g.gaps), np.mean([gap.value for gap in g.gaps])))
             prover = min(provers, key=lambda g: (-len(seconds_by_place(g.runs)), _median(g.runs)))
             found.append(_answer(experiment, best, prover))
     return found
+
+
+def _provers(groups: Iterable[MethodGaps]) -> list[MethodGaps]:
+    """Return the methods that closed instances, with those runs only; without any, those that bound."""
+    timed = [g for g in groups if role_of(g) in ("exact", "bound") and seconds_by_place(g.runs)]
+    closed = [replace(g, runs=tuple(r for r in g.runs if r.status == "optimal")) for g in timed]
+    return [g for g in closed if seconds_by_place(g.runs)] or timed
 
 
 def _answer(experiment: str, best: MethodGaps, prover: MethodGaps) -> Answer:
@@ -79,7 +91,7 @@ def answers(groups: Sequence[MethodGaps]) -> list[str]:
             f"{problem}: {code(widest.best.method)} is on average {mean_text(mean, 2, 100.0)} % from "
             f"{_reference_text(widest.best.gaps)} over {len(widest.best.gaps)} instances "
             f"({widest.experiment}) and takes {fast} ms; "
-            f"{code(widest.prover.method)} proves it in {slow} ms."
+            f"{code(widest.prover.method)} {'proves' if widest.proved else 'bounds'} it in {slow} ms."
         )
     return lines
 
@@ -112,7 +124,7 @@ def _answer_row(answer: Answer) -> tuple[str, ...]:
         *_gap_cells(answer.best.gaps),
         _reference_text(answer.best.gaps),
         cell(_milliseconds(fast), mine),
-        code(answer.prover.method),
+        code(answer.prover.method) + ("" if answer.proved else " (a bound)"),
         cell(_milliseconds(slow), theirs),
         cell(f"{figures(slow / fast)} ×" if fast and slow else "–", [*mine, *theirs]),
     )
