@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import highspy
 import numpy as np
@@ -16,7 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from formulations.result import Stopped
 
-__all__ = ["Answer", "SparseRows", "configure", "read_answer", "solve_sparse"]
+__all__ = ["Answer", "Solved", "SparseRows", "configure", "read_answer", "solve_sparse"]
+
+Floats = NDArray[np.float64]
 
 _STATES = highspy.HighsModelStatus
 _STOPPED = {
@@ -42,15 +44,23 @@ class Answer:
     counters: dict[str, int] = field(default_factory=dict)
 
 
+class Solved(NamedTuple):
+    """What HiGHS says of a maximisation over n columns and m rows."""
+
+    answer: Answer
+    point: Floats  # (n,); empty unless found
+    duals: Floats  # (m,) what one more unit of each row is worth; empty with integers or unless found
+
+
 class SparseRows:
     """The rows lower ≤ A v ≤ upper of a programme, added block by block."""
 
     def __init__(self) -> None:
-        self.lower: list[NDArray[np.float64]] = []
-        self.upper: list[NDArray[np.float64]] = []
+        self.lower: list[Floats] = []
+        self.upper: list[Floats] = []
         self.counts: list[NDArray[np.int64]] = []
         self.columns: list[NDArray[np.int64]] = []
-        self.values: list[NDArray[np.float64]] = []
+        self.values: list[Floats] = []
 
     def add(
         self,
@@ -66,29 +76,36 @@ class SparseRows:
         block = np.hstack(spread)
         place = np.concatenate([columns for columns, _ in parts])
         row, column = np.nonzero(block)
-        self.counts.append(np.bincount(row, minlength=count))
-        self.columns.append(place[column])
-        self.values.append(block[row, column])
+        counts = np.bincount(row, minlength=count)
+        self.append(counts, place[column], block[row, column], lower=lower, upper=upper)
+
+    def append(
+        self,
+        counts: NDArray[np.int64],
+        columns: NDArray[np.int64],
+        values: Floats,
+        *,
+        lower: ArrayLike = -np.inf,
+        upper: ArrayLike = np.inf,
+    ) -> None:
+        """Add rows of ``counts`` (m,) terms each, whose columns and values follow one another."""
+        self.counts.append(counts)
+        self.columns.append(columns)
+        self.values.append(values)
         for side, bound in ((self.lower, lower), (self.upper, upper)):
-            side.append(np.broadcast_to(np.asarray(bound, dtype=np.float64), (count,)))
+            side.append(np.broadcast_to(np.asarray(bound, dtype=np.float64), counts.shape))
 
 
 def solve_sparse(
-    objective: NDArray[np.float64],
-    bounds: tuple[NDArray[np.float64], NDArray[np.float64]],
+    objective: Floats,
+    bounds: tuple[Floats, Floats],
     whole: NDArray[np.bool_],
     rows: SparseRows,
     *,
     time_s: float | None,
     options: Mapping[str, Any],
-) -> tuple[Answer, NDArray[np.float64]]:
-    """Maximise objective · v over the rows and ``bounds`` (lower, upper), (n,) each, v_j integer if whole[j].
-
-    Returns
-    -------
-    Answer, array
-        What HiGHS says, and its point, (n,); empty unless found.
-    """
+) -> Solved:
+    """Maximise objective · v over the rows and ``bounds``, (n,) each; v_j is an integer if whole[j]."""
     highs = _new_solver()
     highs.silent()
     configure(highs, time_s, options)
@@ -103,8 +120,11 @@ def solve_sparse(
         raise RuntimeError("HiGHS refused the programme")
     highs.run()
     answer = read_answer(highs, 0.0, whole=bool(whole.any()))
-    point = np.array(highs.getSolution().col_value) if answer.found else np.empty(0)
-    return answer, point
+    if not answer.found:
+        return Solved(answer, np.empty(0), np.empty(0))
+    solution = highs.getSolution()
+    duals = np.empty(0) if whole.any() else -np.array(solution.row_dual)
+    return Solved(answer, np.array(solution.col_value), duals)
 
 
 def configure(highs: Any, time_s: float | None, options: Mapping[str, Any]) -> None:
@@ -122,7 +142,7 @@ def read_answer(highs: Any, constant: float, *, whole: bool) -> Answer:
     status, info = highs.getModelStatus(), highs.getInfo()
     counters = {
         "nodes": max(int(info.mip_node_count), 0),
-        "simplex_iterations": int(info.simplex_iteration_count),
+        "simplex_iterations": max(int(info.simplex_iteration_count), 0),
     }
     if status in (_STATES.kInfeasible, _STATES.kUnboundedOrInfeasible):  # every programme here is bounded
         return Answer(Stopped.DONE, infeasible=True, counters=counters)

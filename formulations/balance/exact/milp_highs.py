@@ -72,8 +72,9 @@ class _Programme:
         limit = {} if nodes is None else {"mip_max_nodes": min(nodes, 2**31 - 1)}
         options = HIGHS_OPTIONS | {"random_seed": self.seed} | limit
         bounds, whole = (np.zeros(len(upper)), upper), np.concatenate(self.whole)
-        answer, self.point = solve_sparse(objective, bounds, whole, self.rows, time_s=time_s, options=options)
-        return answer
+        solved = solve_sparse(objective, bounds, whole, self.rows, time_s=time_s, options=options)
+        self.point = solved.point
+        return solved.answer
 
     def assignment(self, share: float) -> Assignment:
         """Return the decision at the point found."""

@@ -31,7 +31,7 @@ from formulations.handover.horizon.certificate import price_bound, surpluses
 from formulations.handover.horizon.earliest_deadline import earliest_deadline_first
 from formulations.handover.horizon.price_blocks import block_optimum
 from formulations.handover.horizon.tangent_highs import solve_model_highs
-from formulations.handover.horizon.tangent_model import Curve, Solved, curves_of, solve_model
+from formulations.handover.horizon.tangent_model import Curve, Solution, curves_of, solve_model
 from formulations.handover.slot.claim import no_more_options
 from formulations.handover.utility import CODES, reach, values
 from formulations.pulp_solver import missing_solver
@@ -42,7 +42,7 @@ from instances.handover import HandoverTrace
 __all__ = ["solve_tangent", "solve_tangent_highs"]
 
 Floats = NDArray[np.float64]
-Solver = Callable[[list[Curve], BusyPeriod, float, float | None, bool], Solved]
+Solver = Callable[[list[Curve], BusyPeriod, float, float | None, bool], Solution]
 
 CLOSED = 1e-9  # gap a user that counts as none
 MOST_ROUNDS = 60
@@ -198,7 +198,7 @@ def _by_pulp(
     capacity: float,
     time_s: float | None,
     relaxed: bool,
-) -> Solved:
+) -> Solution:
     return solve_model(curves, period, capacity, solver, time_s, relaxed)
 
 
@@ -256,7 +256,7 @@ def _close(search: _Search, deadline: float, nodes: float) -> None:
             return
 
 
-def _solve(search: _Search, time_s: float | None) -> Solved:
+def _solve(search: _Search, time_s: float | None) -> Solution:
     """Solve the programme once, keep its bound and count what it took."""
     capacity = search.instance.capacity_bits
     solved = search.solver(search.curves, search.period, capacity, time_s, search.relaxed)
@@ -269,7 +269,7 @@ def _solve(search: _Search, time_s: float | None) -> Solved:
     return solved
 
 
-def _learn(search: _Search, solved: Solved) -> bool:
+def _learn(search: _Search, solved: Solution) -> bool:
     """Offer a solution's sides and prices, and cut where it lies; return whether a cut is new."""
     anchor = search.columns[3]
     fixed = solved.fraction < anchor * (1.0 - 1e-9)

@@ -21,7 +21,7 @@ left out.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
 
@@ -34,7 +34,7 @@ from formulations.handover.utility import CODES, drop, log_peak, value
 from formulations.pulp_solver import Answer, solve
 from formulations.result import Stopped
 
-__all__ = ["Curve", "Solved", "curves_of", "solve_model"]
+__all__ = ["Curve", "Solution", "curves_of", "solution_of", "solve_model"]
 
 Floats = NDArray[np.float64]
 
@@ -119,7 +119,7 @@ class Curve:
 
 
 @dataclass
-class Solved:
+class Solution:
     """What the solver said about one model; ``fraction`` is empty without a solution."""
 
     status: str
@@ -148,17 +148,37 @@ def solve_model(
     solver: str,
     time_s: float | None,
     relaxed: bool,
-) -> Solved:
+) -> Solution:
     """Build, solve and read back (1)–(8) for one busy period; ``relaxed`` drops the integrality of (8)."""
     started = perf_counter()
     model, rows, received, binaries = _build(curves, period, capacity, relaxed)
     built = perf_counter()
     answer = solve(model, solver, time_s=time_s, options=HIGHS_OPTIONS)
-    solved = _read_back(answer, rows, received, binaries, capacity, relaxed)
-    solved.build_s, solved.solve_s = built - started, perf_counter() - built
+    fraction, touch, price = np.empty(0), np.empty(0), np.zeros(len(rows))
+    if answer.found:
+        fraction = np.array([math.fsum(v.varValue for v in terms) for terms, _ in received])
+        touch = np.array(
+            [h.varValue / w.varValue if w and w.varValue > 1e-6 else math.nan for (*_, h), w in received]
+        )
+        if relaxed:
+            price = np.array([abs(row.pi or 0.0) / capacity for row in rows])
     # Of other solvers PuLP passes on no bound that a limit could not have made wrong.
-    solved.bound = answer.bound if solver == "HiGHS" else math.inf
-    return solved
+    trusted = answer if solver == "HiGHS" else replace(answer, bound=math.inf)
+    times = (built - started, perf_counter() - built)
+    return solution_of(trusted, fraction, touch, price, binaries, times)
+
+
+def solution_of(
+    answer: Answer, fraction: Floats, touch: Floats, price: Floats, binaries: int, times: tuple[float, float]
+) -> Solution:
+    """Return what an answer says; prices of a relaxation that a limit ended are none."""
+    done, nodes = answer.stopped is Stopped.DONE, answer.counters.get("nodes", 0)
+    if answer.infeasible or not answer.found:
+        status = "failed" if answer.infeasible or done else "none"
+        empty = np.empty(0)
+        return Solution(status, answer.bound, empty, empty, empty, binaries, nodes, *times)
+    status, price = ("optimal", price) if done else ("limit", np.zeros(len(price)))
+    return Solution(status, answer.bound, np.clip(fraction, 0.0, 1.0), touch, price, binaries, nodes, *times)
 
 
 def _build(
@@ -220,22 +240,3 @@ def _sides(
 
 def _sum(terms: list[tuple[Any, float]]) -> Any:
     return pulp.LpAffineExpression(terms)
-
-
-def _read_back(
-    answer: Answer, rows: list[Any], received: list[Any], binaries: int, capacity: float, relaxed: bool
-) -> Solved:
-    """Read back the fractions, and the relaxation's slot prices from the duals of (2)."""
-    nodes = answer.counters.get("nodes", 0)
-    if answer.infeasible or not answer.found:
-        status = "failed" if answer.infeasible or answer.stopped is Stopped.DONE else "none"
-        return Solved(status, answer.bound, np.empty(0), np.empty(0), np.empty(0), binaries, nodes)
-    fraction = np.array([math.fsum(v.varValue for v in terms) for terms, _ in received])
-    touch = np.array(
-        [h.varValue / w.varValue if w and w.varValue > 1e-6 else math.nan for (*_, h), w in received]
-    )
-    price = np.zeros(len(rows))
-    if relaxed and answer.stopped is Stopped.DONE:
-        price = np.array([abs(row.pi or 0.0) / capacity for row in rows])
-    status = "optimal" if answer.stopped is Stopped.DONE else "limit"
-    return Solved(status, answer.bound, np.clip(fraction, 0.0, 1.0), touch, price, binaries, nodes)

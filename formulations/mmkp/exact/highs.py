@@ -1,32 +1,23 @@
-"""The MMKP handed to HiGHS directly, as sparse columns: no modelling layer, so building costs little."""
+"""The MMKP handed to HiGHS directly, as sparse rows: no modelling layer, so building costs little."""
 
 from __future__ import annotations
 
-import math
 import time
 from typing import Any
 
-import highspy
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.highs import Solved, SparseRows, solve_sparse
 from formulations.mmkp.exact.readback import GAP, SMALLEST_GAP, claim_of, row_in_doubles, value_scale
 from formulations.mmkp.integers import IntegerMmkp, in_integers
-from formulations.pulp_solver import Answer
 from formulations.result import BoundKind, Limits, Result, Status, Stopped
 from instances.decisions import Choice
 from instances.mmkp import MmkpInstance
 
-__all__ = ["model_of", "relaxation_prices", "solve_milp_highs"]
+__all__ = ["relaxation_prices", "solve_milp_highs"]
 
-_STATES = highspy.HighsModelStatus
-_STOPPED = {
-    _STATES.kTimeLimit: Stopped.TIME,
-    _STATES.kSolutionLimit: Stopped.NODES,
-    _STATES.kIterationLimit: Stopped.NODES,
-    _STATES.kMemoryLimit: Stopped.MEMORY,
-    _STATES.kOptimal: Stopped.DONE,
-}
+Floats = NDArray[np.float64]
 
 
 def solve_milp_highs(instance: MmkpInstance, *, limits: Limits, seed: int = 0) -> Result:
@@ -49,87 +40,49 @@ def solve_milp_highs(instance: MmkpInstance, *, limits: Limits, seed: int = 0) -
     if instance.n_groups == 0:
         empty = Choice(np.array([]))
         return Result(Status.OPTIMAL, Stopped.DONE, empty, 0.0, 0.0, BoundKind.TRIVIAL)
-    highs = _solver(limits.time_s, seed)
     whole = value_scale(problem)[1]
-    _set(highs, "mip_rel_gap", 0.0)
-    _set(highs, "mip_abs_gap", GAP if whole else SMALLEST_GAP)
-    if limits.nodes is not None:
-        _set(highs, "mip_max_nodes", min(limits.nodes, 2**31 - 1))
-    highs.passModel(model_of(problem))
-    built = time.perf_counter()
-    highs.run()
-    phases = {"build": built - begin, "solve": time.perf_counter() - built}
-    answer, point = _answer(highs)
-    return claim_of(problem, point, answer, phases)
-
-
-def relaxation_prices(problem: IntegerMmkp, time_s: float | None) -> NDArray[np.float64] | None:
-    """Return HiGHS's duals of (3) in the LP relaxation, (m,), in whole units; None without them."""
-    model = model_of(problem)
-    model.integrality_ = []
-    highs = _solver(time_s, 0)
-    highs.passModel(model)
-    highs.run()
-    if highs.getModelStatus() != _STATES.kOptimal:
-        return None
-    duals = np.array(highs.getSolution().row_dual)[problem.n_groups :]
-    prices: NDArray[np.float64] = np.maximum(duals, 0.0)
-    return prices
-
-
-def model_of(problem: IntegerMmkp) -> highspy.HighsLp:
-    """Return (1) to (4) with rows for the groups first and the resources after them, as sparse columns."""
-    items, m = problem.weights.shape
-    rows = [row_in_doubles(problem.weights[:, k].tolist(), int(problem.capacities[k])) for k in range(m)]
-    dense = np.array([row[0] for row in rows]).reshape(m, items).T  # (items, m)
-    scale, _ = value_scale(problem)
-    model = highspy.HighsLp()
-    model.num_col_, model.num_row_ = items, problem.n_groups + m
-    model.sense_ = highspy.ObjSense.kMaximize
-    model.col_cost_ = problem.values.astype(np.float64) / scale
-    model.col_lower_, model.col_upper_ = np.zeros(items), np.ones(items)
-    model.row_lower_ = np.concatenate((np.ones(problem.n_groups), np.full(m, -highspy.kHighsInf)))
-    model.row_upper_ = np.concatenate((np.ones(problem.n_groups), np.array([row[1] for row in rows])))
-    used = dense != 0
-    filled = np.concatenate((np.ones((items, 1), dtype=bool), used), axis=1)
-    index = np.concatenate((problem.group[:, None], np.tile(np.arange(m) + problem.n_groups, (items, 1))), 1)
-    matrix = model.a_matrix_
-    matrix.format_ = highspy.MatrixFormat.kColwise
-    matrix.start_ = np.concatenate(([0], np.cumsum(filled.sum(axis=1)))).astype(np.int32)
-    matrix.index_ = index[filled].astype(np.int32)
-    matrix.value_ = np.concatenate((np.ones((items, 1)), dense), axis=1)[filled]
-    model.integrality_ = [highspy.HighsVarType.kInteger] * items
-    return model
-
-
-def _solver(time_s: float | None, seed: int) -> highspy.Highs:
-    highspy.Highs.resetGlobalScheduler(True)  # an earlier solve with more threads would end this one
-    highs = highspy.Highs()  # type: ignore[no-untyped-call]
-    for option, value in (("output_flag", False), ("threads", 1), ("parallel", "off")):
-        _set(highs, option, value)
-    _set(highs, "random_seed", seed % 2**31)
-    if time_s is not None:
-        _set(highs, "time_limit", float(time_s))
-    return highs
-
-
-def _set(highs: highspy.Highs, option: str, value: Any) -> None:
-    if highs.setOptionValue(option, value) != highspy.HighsStatus.kOk:
-        raise RuntimeError(f"HiGHS refused {option} = {value}")
-
-
-def _answer(highs: highspy.Highs) -> tuple[Answer, NDArray[np.float64] | None]:
-    """Return what HiGHS says of the maximisation, and its point if it has one."""
-    status, info = highs.getModelStatus(), highs.getInfo()
-    counters = {
-        "nodes": max(int(info.mip_node_count), 0),
-        "simplex_iterations": max(int(info.simplex_iteration_count), 0),
+    options: dict[str, Any] = {
+        "random_seed": seed % 2**31,
+        "mip_abs_gap": GAP if whole else SMALLEST_GAP,
     }
-    if status in (_STATES.kInfeasible, _STATES.kUnboundedOrInfeasible):  # the programme is bounded
-        return Answer(Stopped.DONE, infeasible=True, counters=counters), None
-    if status not in _STOPPED:
-        raise RuntimeError(f"HiGHS ended with {highs.modelStatusToString(status)}")
-    found = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
-    bound = float(info.mip_dual_bound)
-    answer = Answer(_STOPPED[status], False, found, bound if math.isfinite(bound) else math.inf, counters)
-    return answer, np.array(highs.getSolution().col_value) if found else None
+    if limits.nodes is not None:
+        options["mip_max_nodes"] = min(limits.nodes, 2**31 - 1)
+    values, rows = _values(problem), _rows(problem)
+    built = time.perf_counter()
+    answer, point, _ = _solve(values, rows, whole=True, time_s=limits.time_s, options=options)
+    phases = {"build": built - begin, "solve": time.perf_counter() - built}
+    return claim_of(problem, point if answer.found else None, answer, phases)
+
+
+def relaxation_prices(problem: IntegerMmkp, time_s: float | None) -> Floats | None:
+    """Return HiGHS's duals of (3) in the LP relaxation, (m,), in whole units; None without them."""
+    answer, _, duals = _solve(_values(problem), _rows(problem), whole=False, time_s=time_s, options={})
+    if not answer.found or answer.stopped is not Stopped.DONE:
+        return None
+    return np.maximum(duals[problem.n_groups :], 0.0)
+
+
+def _values(problem: IntegerMmkp) -> Floats:
+    """Return the coefficients of (1)."""
+    return problem.values.astype(np.float64) / value_scale(problem)[0]
+
+
+def _rows(problem: IntegerMmkp) -> SparseRows:
+    """Return (2) and, after it, (3)."""
+    items, m = problem.weights.shape
+    rows = SparseRows()
+    sizes = np.diff(problem.group_start)
+    rows.append(sizes, np.arange(items), np.ones(items), lower=1.0, upper=1.0)
+    for k in range(m):
+        weights, capacity = row_in_doubles(problem.weights[:, k].tolist(), int(problem.capacities[k]))
+        rows.add(1, (np.arange(items), weights), upper=capacity)
+    return rows
+
+
+def _solve(
+    values: Floats, rows: SparseRows, *, whole: bool, time_s: float | None, options: dict[str, Any]
+) -> Solved:
+    """Solve (1) to (4), with x_j in [0, 1] unless ``whole``."""
+    n = len(values)
+    bounds, kind = (np.zeros(n), np.ones(n)), np.full(n, whole)
+    return solve_sparse(values, bounds, kind, rows, time_s=time_s, options=options)
