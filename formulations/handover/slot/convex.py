@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from contextlib import suppress
 from time import perf_counter
 from typing import Any
 
@@ -103,10 +104,10 @@ class _Programme:
         limits = [rise <= 1.0 - self.floor, self.weight @ rise <= max(0.0, self.budget)]
         limits += self.power_cones(rise, worth) if self.cones else self.tangents(rise, worth)
         problem = cp.Problem(cp.Maximize(cp.sum(worth)), limits)
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), suppress(cp.SolverError):
             warnings.simplefilter("ignore")  # an inaccurate solution shows in the gap
             problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
-        if rise.value is None:
+        if rise.value is None:  # the cones of ten thousand users can be too much
             return self.floor, math.inf
         y = self.floor + np.clip(np.asarray(rise.value), 0.0, 1.0 - self.floor)
         used = float(self.weight @ (y - self.floor))
