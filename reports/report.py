@@ -30,6 +30,7 @@ from reports.figures import (
     handover_sweeps,
     mmkp,
     secant,
+    utility_fit,
 )
 from reports.handover_tables import handover_tables
 from reports.html import html_page
@@ -48,6 +49,7 @@ FIGURES = {
     "fig6a": "BALANCE, Fig. 6(a): running time of Algorithm 3 against exhaustive search",
     "fig6b": "BALANCE, Fig. 6(b): normalised throughput",
     "growth": "Fitted growth of the running times with its 95 % intervals",
+    **utility_fit.TITLES,
     **handover_sweeps.TITLES,
     "clairvoyant": "ImpactHO, Section VI-E: share of the clairvoyant bound against the load",
     **secant.TITLES,
@@ -61,6 +63,7 @@ DRAWERS = (
     balance_sweeps.draw,
     fig6.draw,
     growth.draw,
+    utility_fit.draw,
     handover_sweeps.draw,
     clairvoyant.draw,
     handover_horizon.draw,
