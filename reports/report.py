@@ -29,6 +29,7 @@ from reports.figures import (
     handover_horizon,
     handover_sweeps,
     mmkp,
+    mmkp_profiles,
     secant,
     utility_fit,
 )
@@ -55,6 +56,7 @@ FIGURES = {
     **secant.TITLES,
     **handover_horizon.TITLES,
     "mmkp": "MMKP: mean gap to the least bound against time",
+    **mmkp_profiles.TITLES,
     **balance_gap.TITLES,
     **distance_and_cost.TITLES,
 }  # in the order of the page
@@ -69,6 +71,7 @@ DRAWERS = (
     handover_horizon.draw,
     secant.draw,
     mmkp.draw,
+    mmkp_profiles.draw,
     balance_gap.draw,
     distance_and_cost.draw,
 )

@@ -19,6 +19,7 @@ def _bench(seeds: int | None) -> list[Job]:
         *balance_sweeps.gap(2 if seeds is None else seeds),
         *handover.clairvoyant(5 if seeds is None else seeds),
         *handover_sweeps.horizon(2 if seeds is None else seeds),
+        *utility_fits.fits(),
         *balance.real(10 if seeds is None else seeds),
         *handover.real(5 if seeds is None else seeds),
         *mmkp.benchmark(3 if seeds is None else seeds),
