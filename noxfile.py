@@ -18,9 +18,19 @@ PROGRAMS = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
 BALANCE = [f"balance-{name}" for name in ("fig1", "fig4a", "fig4b", "fig5a", "fig5b", "fig7a", "fig7b")]
 HANDOVER = [
     f"handover-{name}"
-    for name in ("fig3a", "fig3b", "fig4a", "fig4b", "fig5a", "fig5b", "fallback", "latency", "horizon")
+    for name in (
+        "fig2",
+        "fig3a",
+        "fig3b",
+        "fig4a",
+        "fig4b",
+        "fig5a",
+        "fig5b",
+        "fallback",
+        "latency",
+        "horizon",
+    )
 ]
-FIG2 = ("--where", "method=fastkvzip", "--where", "model=Qwen3-8B")
 PAPER = {  # by whether times are published
     False: [
         *BALANCE,
@@ -83,10 +93,6 @@ def fig(session: nox.Session) -> None:
     names = [argument for argument in session.posargs if not argument.startswith("-")]
     if not names:
         session.error("name an experiment, such as: nox -s fig -- balance-fig4a")
-    if names[0] == "handover-fig2":  # a fit to measured points, not a run on instances
-        points = Path(os.environ.get("CERTIGAP_DATA", "data")) / "accuracy" / "retention_points.csv"
-        run(session, "certigap", "fit", "utility", str(points), *FIG2, "-o", "results/handover-fig2")
-        return
     store = ("--store", f"results/{names[0]}.sqlite")
     run(session, "certigap", "run", *session.posargs, *store)
     run(session, "certigap", "report", *store, "-o", f"results/{names[0]}")

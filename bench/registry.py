@@ -86,6 +86,7 @@ PROBLEMS: dict[str, Problem] = {
             "formulations.mmkp.verify:verified_bound",
             "formulations.mmkp.verify_proofs:verify_mmkp",
         ),
+        Problem("utility", "RetentionCurve", "formulations.handover.evaluate_fit:evaluate_fit"),
     )
 }
 
@@ -150,6 +151,7 @@ _ALL = (
     Method("milp-highs", "mmkp", "exact", "optimal", "formulations.mmkp.exact.highs:solve_milp_highs", "MILP (HiGHS, direct)"),
     Method("exact", "mmkp", "exact", "optimal", "formulations.mmkp.exact.branch_and_bound:solve_exact", "Branch and bound", "formulations.mmkp.tree_proof:prove_exact"),
     Method("lp-bound", "mmkp", "bound", "upper bound", "formulations.mmkp.exact.lp_bound:solve_lp_bound", "LP bound (certified)", "formulations.mmkp.proof:prove_lp_bound"),
+    Method("least-squares", "utility", "heuristic", "none", "formulations.handover.fit:solve_least_squares", "Least squares"),
 )  # fmt: skip
 
 METHODS: dict[tuple[str, str], Method] = {(method.problem, method.name): method for method in _ALL}

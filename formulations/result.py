@@ -75,5 +75,5 @@ class Result:
     counters: dict[str, int] = field(default_factory=dict)
     phases: dict[str, float] = field(default_factory=dict)  # seconds, by name
     incumbents: list[tuple[float, float]] = field(default_factory=list)  # (seconds, objective)
-    certificate: dict[str, Any] = field(default_factory=dict)  # what proves the bound: prices, multipliers
+    certificate: dict[str, Any] = field(default_factory=dict)  # what proves the bound; intervals of a fit
     message: str = ""

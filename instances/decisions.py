@@ -1,4 +1,4 @@
-"""What can be decided for each problem: an assignment, an allocation, a schedule or a choice."""
+"""What can be decided for each problem: an assignment, an allocation, a schedule, a choice or a sigmoid."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from instances.errors import InputError, frozen_array, matching_lengths, number, shown
-from instances.handover import MAX_SLOTS
+from instances.handover import MAX_SLOTS, UTILITIES
 
-__all__ = ["MODES", "Allocation", "Assignment", "Choice", "Decision", "Schedule"]
+__all__ = ["MODES", "Allocation", "Assignment", "Choice", "Decision", "Schedule", "Sigmoid"]
 
 MODES = ("none", "ad", "sd")
 
@@ -88,4 +88,26 @@ class Choice:
         return type(self), (self.item,)
 
 
-Decision = Assignment | Allocation | Schedule | Choice
+@dataclass(frozen=True)
+class Sigmoid:
+    """Measured points: the utility A(y) = M φ(k (y − τ)) that stands for them."""
+
+    utility: str  # one of UTILITIES
+    ceiling: float  # M, in the unit of the accuracies
+    sharpness: float  # k, per fraction
+    anchor: float  # τ, fraction; below 0 or above 1 where the points lie on one side of it
+
+    def __post_init__(self) -> None:
+        if self.utility not in UTILITIES:
+            expected = f"one of {', '.join(UTILITIES)}"
+            raise InputError(f"utility: found {shown(self.utility)}, expected {expected}")
+        limits: dict[str, dict[str, float]] = {
+            "ceiling": {"above": 0},
+            "sharpness": {"above": 0, "high": 1e9},
+            "anchor": {"low": -1, "high": 2},
+        }
+        for key, limit in limits.items():
+            object.__setattr__(self, key, number(key, getattr(self, key), **limit))
+
+
+Decision = Assignment | Allocation | Schedule | Choice | Sigmoid

@@ -19,12 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from instances.balance import BalanceInstance, BalanceUsers, LanguageModel, Server
-from instances.decisions import Allocation, Assignment, Choice, Decision, Schedule
+from instances.decisions import Allocation, Assignment, Choice, Decision, Schedule, Sigmoid
 from instances.errors import InputError, shown
 from instances.handover import HandoverTrace, HandoverUsers, SlotInstance, SlotUsers
 from instances.importers import mmkp_text, text
 from instances.mmkp import MmkpInstance
 from instances.origin import Origin
+from instances.retention import RetentionCurve
 from instances.strict_json import parse
 
 __all__ = [
@@ -38,9 +39,10 @@ __all__ = [
     "load_decision",
     "load_instance",
     "save",
+    "size_of",
 ]
 
-Instance = BalanceInstance | SlotInstance | HandoverTrace | MmkpInstance
+Instance = BalanceInstance | SlotInstance | HandoverTrace | MmkpInstance | RetentionCurve
 
 
 def load(path: str | Path, *, item: int | None = None) -> Instance | Decision:
@@ -130,6 +132,13 @@ def content_hash(item: Instance) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
+def size_of(instance: Instance) -> int:
+    """Return the number of users, groups or points."""
+    if isinstance(instance, MmkpInstance):
+        return instance.n_groups
+    return instance.n_points if isinstance(instance, RetentionCurve) else instance.n_users
+
+
 def _expect(path: str | Path, item: Any, kind: Any, words: str) -> Any:
     if not isinstance(item, kind):
         raise InputError(f"{path}: format: found {document_of(item)['format']}, expected {words}")
@@ -200,6 +209,12 @@ def _handover(fields: _Fields) -> HandoverTrace:
     return _finished(fields, HandoverTrace, values)  # type: ignore[no-any-return]
 
 
+def _retention(fields: _Fields) -> RetentionCurve:
+    values = {key: fields.take(key) for key in ("name", "kept", "accuracy")}
+    values["origin"] = _origin(fields)
+    return _finished(fields, RetentionCurve, values)  # type: ignore[no-any-return]
+
+
 def _origin(fields: _Fields) -> Origin | None:
     if "origin" not in fields.left:
         return None
@@ -227,10 +242,12 @@ FORMATS: dict[str, tuple[Any, Callable[[_Fields], Any]]] = {
     "certigap/balance": (BalanceInstance, _balance),
     "certigap/slot": (SlotInstance, _slot),
     "certigap/handover": (HandoverTrace, _handover),
+    "certigap/retention": (RetentionCurve, _retention),
     "certigap/assignment": (Assignment, _decision(Assignment)),
     "certigap/allocation": (Allocation, _decision(Allocation)),
     "certigap/schedule": (Schedule, _decision(Schedule)),
     "certigap/choice": (Choice, _decision(Choice)),
+    "certigap/sigmoid": (Sigmoid, _decision(Sigmoid)),
 }
 VERSION = 1
 

@@ -19,7 +19,7 @@ from instances import witnesses
 from instances.balance import BalanceInstance, BalanceUsers, LanguageModel, Server
 from instances.decimals import as_decimal
 from instances.errors import InputError, integer, number, shown
-from instances.files import Instance
+from instances.files import Instance, size_of
 from instances.handover import HandoverTrace, HandoverUsers, SlotInstance, SlotUsers
 from instances.mmkp import MmkpInstance
 from instances.origin import Origin
@@ -107,10 +107,9 @@ def generate(
     size = None if users is None else integer("users", users, low=0, high=MAX_SIZE)
     instance: Instance = chosen.make(size, integer("seed", seed, low=0, high=2**53), settings or {})
     label = "".join(f"-{key}{value:g}" for key, value in sorted((settings or {}).items()))
-    count = instance.n_groups if isinstance(instance, MmkpInstance) else instance.n_users
-    named = f"{family}{label}-n{count}-s{seed}"
+    named = f"{family}{label}-n{size_of(instance)}-s{seed}"
     if len(named) > 100:
-        named = f"{family}-n{count}-s{seed}"
+        named = f"{family}-n{size_of(instance)}-s{seed}"
     return replace(instance, name=named, origin=Origin(source="certigap generate", seed=seed, preset=family))
 
 

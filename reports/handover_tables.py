@@ -10,17 +10,19 @@ import numpy as np
 
 from bench.experiments.handover_sweeps import ALLOCATORS, SWEEPS, Curve
 from bench.jobs.job import Record, parameters_of
+from bench.judging.fit_measures import fits_by_curve, title_of
 from bench.judging.handover_measures import crossover, curve_means, curve_rows, hybrid_mean, latency_mean
 from bench.judging.horizon_gaps import closed_shares
 from bench.judging.measures import Measurement, NotTestableError
 from bench.judging.statistics import Mean
 from formulations.handover.hybrid import REPREFILL_MS
-from reports.cells import Table, cell
+from reports.cells import Table, cell, figures
 
 __all__ = [
     "admission_table",
     "allocators_table",
     "crossover_table",
+    "fits_table",
     "handover_tables",
     "horizon_table",
     "latency_table",
@@ -32,8 +34,39 @@ REFERENCE = "sixty_digits"
 
 def handover_tables(records: Sequence[Record]) -> list[Table]:
     """Return the tables in the paper's order, those without rows among them."""
-    makers = (latency_table, crossover_table, admission_table, horizon_table, allocators_table)
+    makers = (fits_table, latency_table, crossover_table, admission_table, horizon_table, allocators_table)
     return [make(records) for make in makers]
+
+
+def fits_table(records: Sequence[Record]) -> Table:
+    """Return the constants of each family of sigmoids with their intervals by curve, and their agreement."""
+    rows = []
+    for curve, fits in fits_by_curve(records).items():
+        for utility, r in fits.items():
+            decision, intervals = r.extra["decision"], r.extra["certificate"]["interval_95"]
+            constants = [
+                cell(f"{figures(decision[key], 4)} {_ends(intervals[key])}", [r])
+                for key in ("ceiling", "sharpness", "anchor")
+            ]
+            agreement = (f"{r.checked_objective or 0.0:.5f}", figures(r.extra["checked"]["rmse"]))
+            n = str(len(r.extra["checked"]["kept"]))
+            identified = "no" if r.message else "yes"
+            rows.append(
+                (title_of(curve), n, utility, *constants, *(cell(t, [r]) for t in agreement), identified)
+            )
+    columns = (
+        "measured", "n", "family", "M (%) [95 %]", "k [95 %]", "τ [95 %]", "R²", "RMSE (points)",
+        "k and τ identified",
+    )  # fmt: skip
+    note = (
+        "Profile-likelihood intervals; an open end is one that the points do not bound. Published: R² > 0.99."
+    )
+    return Table("Fits of the utility", columns, rows, frozenset({"n", *columns[3:8]}), note)
+
+
+def _ends(interval: Sequence[float | None]) -> str:
+    low, high = (figures(end, 4) for end in interval)
+    return f"[{low}, {high}]"
 
 
 def latency_table(records: Sequence[Record]) -> Table:

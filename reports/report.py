@@ -29,7 +29,9 @@ from reports.figures import (
     handover_horizon,
     handover_sweeps,
     mmkp,
+    mmkp_profiles,
     secant,
+    utility_fit,
 )
 from reports.handover_tables import handover_tables
 from reports.html import html_page
@@ -48,11 +50,13 @@ FIGURES = {
     "fig6a": "BALANCE, Fig. 6(a): running time of Algorithm 3 against exhaustive search",
     "fig6b": "BALANCE, Fig. 6(b): normalised throughput",
     "growth": "Fitted growth of the running times with its 95 % intervals",
+    **utility_fit.TITLES,
     **handover_sweeps.TITLES,
     "clairvoyant": "ImpactHO, Section VI-E: share of the clairvoyant bound against the load",
     **secant.TITLES,
     **handover_horizon.TITLES,
     "mmkp": "MMKP: mean gap to the least bound against time",
+    **mmkp_profiles.TITLES,
     **balance_gap.TITLES,
     **distance_and_cost.TITLES,
 }  # in the order of the page
@@ -61,11 +65,13 @@ DRAWERS = (
     balance_sweeps.draw,
     fig6.draw,
     growth.draw,
+    utility_fit.draw,
     handover_sweeps.draw,
     clairvoyant.draw,
     handover_horizon.draw,
     secant.draw,
     mmkp.draw,
+    mmkp_profiles.draw,
     balance_gap.draw,
     distance_and_cost.draw,
 )

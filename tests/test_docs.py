@@ -128,7 +128,7 @@ def test_formats_are_read() -> None:
     """Every document that the page of formats shows is read by the reader."""
     page = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
     documents = [body for language, _, body in FENCED.findall(page) if language == "json"]
-    assert len(documents) == 4
+    assert len(documents) == 5
     for document in documents:
         from_document(parse(document))
 

@@ -15,7 +15,7 @@ from instances.errors import InputError, shown
 
 if TYPE_CHECKING:
     from formulations.handover.fit import Parameter, UtilityFit
-    from instances.importers.retention import RetentionCurve
+    from instances.retention import RetentionCurve
 
 __all__ = ["utility_command"]
 
@@ -38,7 +38,7 @@ def utility_command(draw: Draw) -> Callable[..., int]:
         from instances.importers.retention import read_retention
 
         curves = read_retention(file, _conditions(where))
-        fits = [fit_utilities(curve.kept, curve.accuracy) for curve in curves]
+        fits = [fit_utilities(curve) for curve in curves]
         if as_json:
             answer = [_answer(curve, fitted) for curve, fitted in zip(curves, fits, strict=True)]
             typer.echo(json.dumps({"curves": answer}, allow_nan=False))
@@ -67,19 +67,15 @@ def _answer(curve: RetentionCurve, fits: Sequence[UtilityFit]) -> dict[str, Any]
     """Return a curve's fits; an end of an interval that the points do not bound is null."""
     return {
         "curve": curve.name,
-        "n": len(curve.kept),
+        "n": curve.n_points,
         "fits": [
             {
                 "utility": fit.utility,
                 "ceiling": fit.ceiling.value,
                 "sharpness": fit.sharpness.value,
                 "anchor": fit.anchor.value,
-                "interval_95": {
-                    name: [_finite(parameter.low), _finite(parameter.high)]
-                    for name in ("ceiling", "sharpness", "anchor")
-                    for parameter in [getattr(fit, name)]
-                },
-                "r_squared": _finite(fit.r_squared),
+                "interval_95": fit.intervals,
+                "r_squared": fit.r_squared if math.isfinite(fit.r_squared) else None,
                 "rmse": fit.rmse,
                 "identified": fit.identified,
                 "warning": fit.warning,
@@ -89,12 +85,8 @@ def _answer(curve: RetentionCurve, fits: Sequence[UtilityFit]) -> dict[str, Any]
     }
 
 
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
 def _print(curve: RetentionCurve, fits: Sequence[UtilityFit]) -> None:
-    typer.echo(f"{shown(curve.name)}: {len(curve.kept)} points")
+    typer.echo(f"{shown(curve.name)}: {curve.n_points} points")
     for fit in fits:
         parameters = "  ".join(
             f"{name} {_interval(parameter)}"

@@ -13,6 +13,14 @@ from instances.errors import InputError
 
 __all__ = ["check_decision", "solve_file"]
 
+DECISIONS = {
+    "balance": "assignment",
+    "slot": "allocation",
+    "handover": "schedule",
+    "mmkp": "choice",
+    "utility": "sigmoid",
+}  # by problem
+
 
 def solve_file(
     file: Path = typer.Argument(..., help="An instance."),
@@ -72,9 +80,7 @@ def check_decision(
 
     instance, chosen = load_instance(file, item=item), load_decision(decision)
     problem = problem_of(instance)
-    expected = {"balance": "assignment", "slot": "allocation", "handover": "schedule", "mmkp": "choice"}[
-        problem
-    ]
+    expected = DECISIONS[problem]
     found = document_of(chosen)["format"]
     if found != f"certigap/{expected}":
         raise InputError(f"{decision}: format: found {found}, expected certigap/{expected} for {problem}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bench.experiments import balance, balance_sweeps, handover, handover_sweeps, mmkp, scaling
+from bench.experiments import balance, balance_sweeps, handover, handover_sweeps, mmkp, scaling, utility_fits
 from bench.jobs.job import Job
 
 __all__ = ["EXPERIMENTS"]
@@ -19,6 +19,7 @@ def _bench(seeds: int | None) -> list[Job]:
         *balance_sweeps.gap(2 if seeds is None else seeds),
         *handover.clairvoyant(5 if seeds is None else seeds),
         *handover_sweeps.horizon(2 if seeds is None else seeds),
+        *utility_fits.fits(),
         *balance.real(10 if seeds is None else seeds),
         *handover.real(5 if seeds is None else seeds),
         *mmkp.benchmark(3 if seeds is None else seeds),
@@ -46,6 +47,7 @@ EXPERIMENTS: dict[str, Callable[[int | None], list[Job]]] = {
     "balance-real": lambda seeds: balance.real(seeds or 10),
     "handover-clairvoyant": lambda seeds: handover.clairvoyant(seeds or 30),
     "handover-bounds": lambda seeds: handover.bounds(seeds or 3),
+    "handover-fig2": lambda seeds: utility_fits.fits(),
     **{name: _handover_sweep(name) for name in handover_sweeps.SWEEPS},
     "handover-latency": lambda seeds: handover_sweeps.latency(seeds or 1000),
     "handover-horizon": lambda seeds: handover_sweeps.horizon(seeds or 30),

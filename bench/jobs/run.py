@@ -12,15 +12,19 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 
+import numpy as np
+
 from bench.jobs.environment import git_commit
 from bench.jobs.job import Job, Record, parameters_of, version_of
 from bench.jobs.limits import forget_peak_memory, memory_limit, peak_memory_mb
 from bench.jobs.sources import MissingDataError, build, source_as_dict
-from bench.jobs.verdict import enter_claim, enter_verdict, size_of
+from bench.jobs.verdict import enter_claim, enter_verdict
 from bench.registry import PROBLEMS, check_options, find, resolve
 from formulations.result import Limits, Result, Status, Stopped
 from instances.errors import InputError
+from instances.files import Instance, size_of
 from instances.generate import generate
+from instances.retention import RetentionCurve
 
 __all__ = ["Run", "blank_record", "failed_record", "quiet_stdout", "run_job", "warm_up"]
 
@@ -107,11 +111,17 @@ def warm_up(problem: str, method: str) -> float:
     begun = time.perf_counter_ns()
     solve = resolve(find(problem, method).function)
     resolve(PROBLEMS[problem].evaluator)
+    with quiet_stdout(), suppress(Exception, SystemExit):  # what a method cannot do shows in the run itself
+        solve(_tiny(problem), limits=Limits(), seed=0)
+    return (time.perf_counter_ns() - begun) * 1e-9
+
+
+def _tiny(problem: str) -> Instance:
+    if problem == "utility":  # which no family generates
+        return RetentionCurve("tiny", np.array([0.0, 0.1, 0.3, 1.0]), np.array([0.1, 0.3, 0.8, 0.9]))
     family, size = _TINY[problem]
     settings = {"horizon_s": 1.0} if problem == "handover" else {}
-    with quiet_stdout(), suppress(Exception, SystemExit):  # what a method cannot do shows in the run itself
-        solve(generate(family, users=size, seed=1, settings=settings), limits=Limits(), seed=0)
-    return (time.perf_counter_ns() - begun) * 1e-9
+    return generate(family, users=size, seed=1, settings=settings)
 
 
 def blank_record(job: Job) -> Record:

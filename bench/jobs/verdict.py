@@ -9,19 +9,14 @@ from bench.jobs.job import Record
 from bench.registry import PROBLEMS, find, resolve
 from formulations.evaluation import Evaluation
 from formulations.result import BoundKind, Result, Status, Stopped
-from instances.files import Instance, document_of
+from instances.files import Instance, document_of, size_of
 from instances.proof_files import Header, ProofError
 
-__all__ = ["TOLERANCE", "enter_claim", "enter_verdict", "size_of"]
+__all__ = ["TOLERANCE", "enter_claim", "enter_verdict"]
 
 TOLERANCE = 1e-9  # a user, between a claim and its re-evaluation
 PROVED_USERS = 24  # up to which a proof takes a fraction of a second
 PROVED_NODES = 10**6  # likewise, of the search
-
-
-def size_of(instance: Instance) -> int:
-    """Return the number of users or groups."""
-    return instance.n_groups if hasattr(instance, "n_groups") else instance.n_users
 
 
 def enter_claim(record: Record, result: Result) -> None:

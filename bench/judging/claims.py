@@ -11,12 +11,13 @@ from typing import Any
 from bench.jobs.job import Record
 from bench.judging import measures
 from bench.judging.balance_measures import BALANCE_MEASURES
+from bench.judging.fit_measures import FIT_MEASURES
 from bench.judging.handover_measures import HANDOVER_MEASURES
 from bench.judging.measures import Measurement, NotTestableError
 
 __all__ = ["MEASURES", "Claim", "Judged", "judge", "judge_all", "published_claims", "verdict"]
 
-MEASURES = {**measures.MEASURES, **BALANCE_MEASURES, **HANDOVER_MEASURES}
+MEASURES = {**measures.MEASURES, **BALANCE_MEASURES, **HANDOVER_MEASURES, **FIT_MEASURES}
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bench.jobs.job import Record
+from bench.judging.profiles import Trajectory, cost_to_reach
 
-__all__ = ["MmkpRun", "class_of", "gap_at", "runs_of"]
+__all__ = ["PUBLIC", "MmkpRun", "class_of", "gap_at", "runs_of", "seconds_to"]
 
+PUBLIC = ("Khan I01–I06", "Khan I07–I13", "INST01–20", "INST21–30", "mmkp_d", "Hiremath & Hill")  # classes
 LARGE_FROM = 7  # Khan's instances up to I06 were proved long ago
 
 
@@ -61,11 +63,25 @@ def gap_at(run: MmkpRun, seconds: float) -> float | None:
 
     Without incumbents, the value counts from the run's end on.
     """
-    trajectory = run.record.extra.get("incumbents") or []
-    if not trajectory and run.record.checked_objective is not None:
-        trajectory = [(run.record.solve_s or 0.0, run.record.checked_objective)]
-    values = [value for time, value in trajectory if time <= seconds]
+    values = [value for time, value in _trajectory(run) if time <= seconds]
     return _gap(run.bound, max(values)) if values else None
+
+
+def seconds_to(run: MmkpRun, gap: float) -> float | None:
+    """Return when a run first had a value within a gap, None if it never had or its claim did not hold.
+
+    Without incumbents, the value counts from the run's end on.
+    """
+    held = run.record.feasible and run.record.status in ("optimal", "feasible")
+    return cost_to_reach(_trajectory(run), run.bound, tolerance=gap) if held else None
+
+
+def _trajectory(run: MmkpRun) -> Trajectory:
+    """Return (seconds, value) of a run's incumbents, without any those of its end."""
+    record = run.record
+    if record.checked_objective is None:
+        return record.extra.get("incumbents") or []
+    return record.extra.get("incumbents") or [(record.solve_s or 0.0, record.checked_objective)]
 
 
 def _gap(bound: float, value: float | None) -> float | None:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from bench.jobs.verdict import TOLERANCE, size_of
+from bench.jobs.verdict import TOLERANCE
 from bench.registry import PROBLEMS, problem_of, resolve
 from instances.decimals import as_decimal
 from instances.errors import InputError, shown
-from instances.files import Instance, content_hash
+from instances.files import Instance, content_hash, size_of
 from instances.proof_files import Header, ProofError, read_proof
 
 __all__ = ["Verified", "verify"]

@@ -23,7 +23,7 @@ from formulations.handover.outcomes import outcomes
 from instances.decisions import Allocation, Schedule
 from instances.handover import HandoverTrace, SlotInstance
 
-__all__ = ["evaluate_horizon", "evaluate_slot"]
+__all__ = ["BITS", "accuracy_ball", "ball_of", "decimals", "evaluate_horizon", "evaluate_slot"]
 
 BITS = 192  # precision of the balls
 TOLERANCE = Decimal("1e-12")
@@ -52,8 +52,8 @@ def evaluate_slot(instance: SlotInstance, allocation: Allocation) -> Evaluation:
     if len(y) != len(users):
         return _refused(f"fraction: found {len(y)} entries, expected {len(users)}, one a user")
     with localcontext(EXACT):
-        fraction, received = _decimals(y), _decimals(users.received)
-        cache, anchor = _decimals(users.cache_bits), _decimals(users.anchor)
+        fraction, received = decimals(y), decimals(users.received)
+        cache, anchor = decimals(users.cache_bits), decimals(users.anchor)
         worst = _Worst()
         for i, (a, b) in enumerate(zip(fraction, received, strict=True)):
             if a < b:
@@ -99,10 +99,10 @@ def evaluate_horizon(instance: HandoverTrace, schedule: Schedule) -> Evaluation:
         return _refused(f"schedule: found user {int(schedule.user.max())}, expected 0 to {len(users) - 1}")
     first, end = (edge.tolist() for edge in instance.windows())
     with localcontext(EXACT):
-        cache, anchor = _decimals(users.cache_bits), _decimals(users.anchor)
+        cache, anchor = decimals(users.cache_bits), decimals(users.anchor)
         capacity = Decimal(repr(instance.bandwidth_bps)) * Decimal(repr(instance.slot_s))
         sent, slots, worst = [Decimal(0)] * len(users), dict[int, Decimal](), _Worst()
-        entries = zip(schedule.user.tolist(), schedule.slot.tolist(), _decimals(schedule.bits), strict=True)
+        entries = zip(schedule.user.tolist(), schedule.slot.tolist(), decimals(schedule.bits), strict=True)
         for i, t, bits in entries:
             sent[i] += bits
             slots[t] = slots.get(t, Decimal(0)) + bits
@@ -150,12 +150,12 @@ def _refused(message: str) -> Evaluation:
     return Evaluation(math.nan, False, math.inf, message, details={"lifted": False, "radius": 0.0})
 
 
-def _decimals(array: NDArray[np.float64]) -> list[Decimal]:
+def decimals(array: NDArray[np.float64]) -> list[Decimal]:
     """Return the numbers as they print, exactly."""
     return [Decimal(repr(x)) for x in array.tolist()]
 
 
-def _ball(value: Decimal) -> Any:
+def ball_of(value: Decimal) -> Any:
     """Return a ball that holds ``value``."""
     numerator, denominator = value.as_integer_ratio()
     return arb(fmpq(numerator, denominator))
@@ -167,16 +167,16 @@ def _objective(instance: SlotInstance | HandoverTrace, parts: list[tuple[Decimal
     ctx.prec = BITS
     try:
         total = arb(0)
-        curves = (_decimals(users.ceiling), _decimals(users.sharpness), _decimals(users.anchor))
+        curves = (decimals(users.ceiling), decimals(users.sharpness), decimals(users.anchor))
         for (part, whole), m, k, tau in zip(parts, *curves, strict=True):
-            y = _ball(part) / _ball(whole)
-            total += _accuracy(instance.utility, _ball(m), _ball(k) * (y - _ball(tau)))
+            y = ball_of(part) / ball_of(whole)
+            total += accuracy_ball(instance.utility, ball_of(m), ball_of(k) * (y - ball_of(tau)))
         return total
     finally:
         ctx.prec = before
 
 
-def _accuracy(utility: str, ceiling: Any, u: Any) -> Any:
+def accuracy_ball(utility: str, ceiling: Any, u: Any) -> Any:
     """Return A as a ball, of the ceiling M and u = k(y − τ): (6), (13) and the two further families."""
     if utility == "algebraic":
         return ceiling / 2 * (1 + u / (1 + u * u).sqrt())

@@ -22,10 +22,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import erf, expit
 from scipy.stats import f as f_distribution
 
-from instances.errors import InputError
+from formulations.result import Limits, Result, Status
+from instances.decisions import Sigmoid
+from instances.errors import InputError, shown
 from instances.handover import UTILITIES
+from instances.retention import RetentionCurve
 
-__all__ = ["Parameter", "UtilityFit", "fit_utilities", "fit_utility", "fitted_values"]
+__all__ = ["Parameter", "UtilityFit", "fit_utilities", "fit_utility", "fitted_values", "solve_least_squares"]
 
 Floats = NDArray[np.float64]
 
@@ -45,6 +48,11 @@ class Parameter:
     low: float
     high: float
 
+    @property
+    def ends(self) -> list[float | None]:
+        """The interval's ends, None for an infinite one."""
+        return [end if math.isfinite(end) else None for end in (self.low, self.high)]
+
 
 @dataclass(frozen=True)
 class UtilityFit:
@@ -60,30 +68,51 @@ class UtilityFit:
     identified: bool  # whether k and τ are bounded on both sides, and the points tell their curve apart
     warning: str  # why not
 
+    @property
+    def sigmoid(self) -> Sigmoid:
+        """The fitted curve."""
+        return Sigmoid(self.utility, self.ceiling.value, self.sharpness.value, self.anchor.value)
 
-def fit_utilities(kept: ArrayLike, accuracy: ArrayLike) -> list[UtilityFit]:
-    """Fit each of ``instances.handover.UTILITIES``; parameters as in ``fit_utility``."""
-    return [fit_utility(kept, accuracy, utility) for utility in UTILITIES]
+    @property
+    def intervals(self) -> dict[str, list[float | None]]:
+        """The parameters' 95 % intervals by name, None for an end that the points do not bound."""
+        return {name: getattr(self, name).ends for name in ("ceiling", "sharpness", "anchor")}
 
 
-def fit_utility(kept: ArrayLike, accuracy: ArrayLike, utility: str) -> UtilityFit:
-    """Fit a family to measured points by least squares.
+def solve_least_squares(
+    curve: RetentionCurve, *, limits: Limits, seed: int = 0, utility: str = "algebraic"
+) -> Result:
+    """Claim R² of the least-squares fit of a family (Section IV-2); nothing proves that no fit is better.
 
-    Parameters
-    ----------
-    kept
-        Kept or received fractions of the cache, (n,), in [0, 1].
-    accuracy
-        Accuracies there, (n,), in any unit, at least 0.
-    utility
-        The family.
+    The certificate holds the parameters' intervals, the message why k and τ are not identified.
 
     Raises
     ------
     InputError
-        For fewer than three different fractions, numbers out of range, or accuracies that are all 0.
+        For an unknown family, or accuracies without a spread, of which R² says nothing.
     """
-    y, a = _points(kept, accuracy)
+    if utility not in UTILITIES:
+        raise InputError(f"set.utility: found {shown(utility)}, expected one of {', '.join(UTILITIES)}")
+    if np.ptp(curve.accuracy) == 0.0:
+        raise InputError("accuracy: found the same at every point, expected different ones")
+    fit = fit_utility(curve, utility)
+    return Result(
+        Status.FEASIBLE,
+        decision=fit.sigmoid,
+        objective=fit.r_squared,
+        certificate={"interval_95": fit.intervals},
+        message=fit.warning,
+    )
+
+
+def fit_utilities(curve: RetentionCurve) -> list[UtilityFit]:
+    """Fit each of ``instances.handover.UTILITIES``."""
+    return [fit_utility(curve, utility) for utility in UTILITIES]
+
+
+def fit_utility(curve: RetentionCurve, utility: str) -> UtilityFit:
+    """Fit a family of ``instances.handover.UTILITIES`` to measured points by least squares."""
+    y, a = curve.kept, curve.accuracy
     search = _Search(utility, y, a)
     least, log_k, tau, ceiling = search.least()
     intervals = search.intervals(least, log_k, tau, ceiling)
@@ -97,25 +126,10 @@ def fit_utility(kept: ArrayLike, accuracy: ArrayLike, utility: str) -> UtilityFi
     return UtilityFit(utility, top, slope, middle, r_squared, rmse, len(y), not warning, warning)
 
 
-def fitted_values(fit: UtilityFit, y: ArrayLike) -> Floats:
-    """Return the fitted curve's accuracies at fractions ``y``, in the unit of the measured ones."""
+def fitted_values(sigmoid: Sigmoid, y: ArrayLike) -> Floats:
+    """Return the curve's accuracies at fractions ``y``, in the unit of the measured ones."""
     at = np.asarray(y, dtype=np.float64)
-    return fit.ceiling.value * _shape(fit.utility, fit.sharpness.value * (at - fit.anchor.value))
-
-
-def _points(kept: ArrayLike, accuracy: ArrayLike) -> tuple[Floats, Floats]:
-    y, a = np.asarray(kept, dtype=np.float64), np.asarray(accuracy, dtype=np.float64)
-    if y.shape != a.shape or y.ndim != 1:
-        raise InputError(f"points: found shapes {y.shape} and {a.shape}, expected two columns of one length")
-    if not (np.all(np.isfinite(y)) and np.all(np.isfinite(a))):
-        raise InputError("points: found a number that is not finite, expected finite ones")
-    if np.any((y < 0) | (y > 1)):
-        raise InputError(f"kept_fraction: found {y[(y < 0) | (y > 1)][0]:g}, expected 0 to 1")
-    if np.any(a < 0) or not np.any(a > 0):
-        raise InputError("accuracy: found one below 0 or none above it, expected at least 0 and some above")
-    if len(np.unique(y)) < 3:
-        raise InputError(f"points: found {len(np.unique(y))} different fractions, expected at least 3")
-    return y, a
+    return sigmoid.ceiling * _shape(sigmoid.utility, sigmoid.sharpness * (at - sigmoid.anchor))
 
 
 def _shape(utility: str, u: Floats) -> Floats:

@@ -20,6 +20,7 @@ from instances.importers.mmkp_text import read_mmkp
 from instances.importers.mooncake import read_mooncake
 from instances.importers.own_csv import read_balance_csv, read_handover_csv
 from instances.importers.requests import RequestTrace, sample_requests
+from instances.importers.retention import read_retention
 from instances.importers.text import read, safe_name
 from instances.importers.ucc5g import read_handover_events, superpose
 from instances.mmkp import MmkpInstance
@@ -33,6 +34,7 @@ from instances.presets import (
     BalancePreset,
     HandoverPreset,
 )
+from instances.retention import RetentionCurve
 
 __all__ = [
     "balance_from_azure",
@@ -42,6 +44,7 @@ __all__ = [
     "handover_from_ucc5g",
     "mmkp_from_file",
     "mmkp_from_khan",
+    "retention_from_table",
 ]
 
 
@@ -240,3 +243,12 @@ def mmkp_from_khan(path: Path, *, seed: int = 0) -> MmkpInstance:
 def mmkp_from_file(path: Path, *, seed: int = 0, item: int | None = None) -> MmkpInstance:
     """Return an MMKP in a file of any public format, problem ``item`` where it holds several."""
     return read_mmkp(path, item=item)
+
+
+def retention_from_table(path: Path, *, seed: int = 0, **where: str) -> RetentionCurve:
+    """Return the measured points of the one curve of a table whose columns have these values."""
+    curves = read_retention(path, where)
+    if len(curves) > 1:
+        names = ", ".join(curve.name for curve in curves)
+        raise InputError(f"{path}: found the curves {names}, expected one")
+    return curves[0]

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
 
+from bench.jobs.exports.selection import instance_of
 from bench.jobs.job import Record
 from bench.judging.gaps import MethodGaps, gaps_by_method, mean_gap
-from bench.judging.profiles import MAX_CURVES, Curve, performance_profile
+from bench.judging.profiles import MAX_CURVES, performance_profile
 from bench.registry import PROBLEMS
+from reports.figures.profile_steps import Drawn, draw_profile, end_of
 from reports.overview import WITNESSES, seconds_by_place
 from reports.style import label_of, mark, new_panels, save_figure, style_of
 
@@ -20,7 +23,6 @@ __all__ = ["TITLES", "draw"]
 
 NEAR = 0.01  # gap of an instance that counts as solved in the profile
 PLAIN = re.compile(r"[A-Za-z0-9._+-]{1,40}")
-FINEST = 0.002  # of all instances: a step of a profile that is drawn
 TITLES = {
     f"cost-{problem}": f"{problem}: mean gap against time, and performance profiles (solved: gap at most 1 %)"
     for problem in PROBLEMS
@@ -38,16 +40,29 @@ def draw(records: Sequence[Record], folder: Path) -> list[Path]:
                 experiments.setdefault(g.experiment, []).append(g)
         if experiments:
             name = max(experiments, key=lambda name: _weight(name, experiments[name]))
-            paths += _draw(problem, name, _best_variants(experiments[name]), folder)
+            paths += _draw(problem, name, _one_a_method(experiments[name]), folder)
     return paths
 
 
-def _best_variants(groups: Sequence[MethodGaps]) -> list[MethodGaps]:
-    """Return one group a method: of several settings, which look alike in a figure, the best."""
-    best: dict[str, MethodGaps] = {}
-    for g in sorted(groups, key=_mean_value):
-        best.setdefault(g.runs[0].method, g)
-    return [g for g in groups if best[g.runs[0].method] is g]
+def _one_a_method(groups: Sequence[MethodGaps]) -> list[MethodGaps]:
+    """Return one group a method: of settings, which look alike in a figure, the best, or all as one.
+
+    They are one where each instance was solved with one of them only.
+    """
+    variants: dict[str, list[MethodGaps]] = {}
+    for g in groups:
+        variants.setdefault(g.runs[0].method, []).append(g)
+    return [_joined(own) or min(own, key=_mean_value) for own in variants.values()]
+
+
+def _joined(groups: Sequence[MethodGaps]) -> MethodGaps | None:
+    """Return groups on different instances as one, None where an instance is in several."""
+    instances = [{instance_of(r) for r in g.runs} for g in groups]
+    if len(set().union(*instances)) < sum(map(len, instances)):
+        return None
+    runs = tuple(r for g in groups for r in g.runs)
+    gaps = tuple(gap for g in groups for gap in g.gaps)
+    return replace(groups[0], runs=runs, gaps=gaps)
 
 
 def _mean_value(group: MethodGaps) -> float:
@@ -56,7 +71,7 @@ def _mean_value(group: MethodGaps) -> float:
 
 def _weight(experiment: str, groups: Sequence[MethodGaps]) -> tuple[bool, int, int]:
     """Return what makes an experiment the one to draw: no witness families, most methods, most runs."""
-    return experiment not in WITNESSES, len(_best_variants(groups)), sum(len(g.gaps) for g in groups)
+    return experiment not in WITNESSES, len(_one_a_method(groups)), sum(len(g.gaps) for g in groups)
 
 
 def _draw(problem: str, experiment: str, groups: Sequence[MethodGaps], folder: Path) -> list[Path]:
@@ -94,6 +109,8 @@ def _label(group: MethodGaps) -> str:
     """Return the method's label, with its settings where they are short and plain."""
     first = group.runs[0]
     label = label_of(group.problem, first.method)
+    if any(r.parameters != first.parameters for r in group.runs):
+        return label
     settings = re.sub(r"[{}\" ]", "", first.parameters).replace(":", " = ").replace(",", ", ")
     return f"{label}, {settings}" if re.fullmatch(r"[A-Za-z0-9_.=, +-]{1,24}", settings) else label
 
@@ -108,27 +125,6 @@ def _draw_profile(axes: Axes, groups: Sequence[MethodGaps], drawn: Sequence[Meth
     places = {r.instance_sha256 for g in groups for r in g.runs if r.instance_sha256}
     gaps = {g.method: _mean_value(g) for g in groups}
     profile = performance_profile(costs, gaps=gaps, expected=sorted(places))
-    end = 1.3 * max([at for curve in profile.curves for at in curve.at], default=10.0)
-    if not any(curve.at for curve in profile.curves):
-        axes.text(0.5, 0.5, "no instance solved\nto within 1 %", ha="center", transform=axes.transAxes)
-    by_method = {g.method: g for g in drawn}
-    for curve in profile.curves:
-        group = by_method[curve.method]
-        style = style_of(group.runs[0].method)
-        steps = _visible(curve)
-        x = np.array([1.0, *(at for at, _ in steps), end])
-        y = np.array([curve(1.0), *(share for _, share in steps), curve(end)])
-        axes.step(x, 100.0 * y, where="post", color=style.colour, linestyle=style.dash)
-        axes.plot([end], [100.0 * y[-1]], color=style.colour, marker=style.marker, clip_on=False, zorder=5)
-        mark(axes, _label(group), end, 100.0 * y[-1], group.runs)
-    axes.set(xscale="log", xlim=(1.0, end), ylim=(0.0, 102.0))
+    drawn_as = {g.method: Drawn(g.runs[0].method, _label(g), g.runs) for g in drawn}
+    draw_profile(axes, profile, drawn_as, end_of(profile))
     axes.set(xlabel=f"Time / least time of the {len(costs)} methods", ylabel="Solved (% of instances)")
-
-
-def _visible(curve: Curve) -> list[tuple[float, float]]:
-    """Return the steps of a curve that can be told apart in print, and the last one."""
-    kept: list[tuple[float, float]] = []
-    for step in zip(curve.at, curve.share, strict=True):
-        if not kept or step[1] - kept[-1][1] >= FINEST or step[0] == curve.at[-1]:
-            kept.append(step)
-    return kept

@@ -52,7 +52,7 @@ def test_methods_lists_the_registry() -> None:
     refused = certigap("methods", "--problem", "tsp")
     assert (refused.returncode, refused.stderr) == (
         2,
-        "--problem: found tsp, expected one of balance, slot, handover, mmkp\n",
+        "--problem: found tsp, expected one of balance, slot, handover, mmkp, utility\n",
     )
 
 

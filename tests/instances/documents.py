@@ -16,8 +16,8 @@ from instances.errors import InputError
 from instances.files import load
 
 FOLDER = Path(__file__).resolve().parents[1] / "data" / "instances"
-INSTANCES = ("balance", "slot", "handover")
-DECISIONS = ("assignment", "allocation", "schedule", "choice")
+INSTANCES = ("balance", "slot", "handover", "retention")
+DECISIONS = ("assignment", "allocation", "schedule", "choice", "sigmoid")
 FORMATS = INSTANCES + DECISIONS
 GOOD: dict[str, dict[str, Any]] = {
     name: json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8")) for name in FORMATS

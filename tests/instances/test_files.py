@@ -14,13 +14,14 @@ import numpy as np
 import pytest
 
 from instances.balance import BalanceInstance
-from instances.decisions import Allocation, Assignment, Choice, Schedule
+from instances.decisions import Allocation, Assignment, Choice, Schedule, Sigmoid
 from instances.errors import InputError
 from instances.files import content_hash, document_of, dumps, load, load_decision, load_instance, save
 from instances.handover import HandoverTrace, HandoverUsers, SlotInstance
 from instances.importers.khan import read_khan
 from instances.mmkp import MmkpInstance
 from instances.origin import Origin
+from instances.retention import RetentionCurve
 from tests.instances.documents import (
     DECISIONS,
     FOLDER,
@@ -34,7 +35,10 @@ from tests.instances.documents import (
     write,
 )
 
-CLASSES = (BalanceInstance, SlotInstance, HandoverTrace, Assignment, Allocation, Schedule, Choice)
+CLASSES = (
+    *(BalanceInstance, SlotInstance, HandoverTrace, RetentionCurve),
+    *(Assignment, Allocation, Schedule, Choice, Sigmoid),
+)
 AWKWARD = [0.1 + 0.2, 1 / 3, 5e-324, np.nextafter(1, 0), 0.0, 1.0, 2.220446049250313e-16, 0.7]
 
 

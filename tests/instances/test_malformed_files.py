@@ -42,18 +42,22 @@ NUMBERS = [
     ("handover", "horizon_s", "horizon_s"),
     ("handover", "origin.seed", "origin.seed"),
     *[("handover", f"users.{key}.0", f"users.{key}[0]") for key in GOOD["handover"]["users"]],
+    ("retention", "kept.1", "kept[1]"),
+    ("retention", "accuracy.0", "accuracy[0]"),
     ("assignment", "compute_share", "compute_share"),
     ("allocation", "fraction.1", "fraction[1]"),
     ("schedule", "user.2", "user[2]"),
     ("schedule", "slot.0", "slot[0]"),
     ("schedule", "bits.1", "bits[1]"),
     ("choice", "item.2", "item[2]"),
+    *[("sigmoid", key, key) for key in ("ceiling", "sharpness", "anchor")],
 ]
 LISTS = [
     ("balance", "server.compute_shares"),
     ("balance", "users.deadline_s"),
     ("slot", "users.received"),
     ("handover", "users.context_tokens"),
+    ("retention", "accuracy"),
     ("allocation", "fraction"),
     ("schedule", "bits"),
     ("choice", "item"),
@@ -110,6 +114,11 @@ OUT_OF_RANGE: list[tuple[str, str, object, str]] = [
     ("handover", "origin.seed", -1, "origin.seed: found -1, expected 0 to 9.0072e+15"),
     ("handover", "origin.sha256", "ff", "origin.sha256: found ff, expected 64 hexadecimal digits"),
     ("handover", "origin.source", "x" * 1001, "origin.source: found xxx"),
+    ("retention", "kept.3", 1.5, "kept[3]: found 1.5, expected 0 to 1"),
+    ("retention", "kept", [0.5, 0.5, 1, 1], "kept: found 2 different fractions, expected at least 3"),
+    ("retention", "accuracy.0", -1, "accuracy[0]: found -1, expected 0 to 1e+06"),
+    ("retention", "accuracy", [0, 0, 0, 0], "accuracy: found none above 0, expected some"),
+    ("retention", "accuracy", [1, 2, 3], "accuracy: found 3 entries, expected 4 as in kept"),
     ("assignment", "compute_share", 1.1, "compute_share: found 1.1, expected 0 to 1"),
     ("allocation", "fraction.0", -1e-300, "fraction[0]: found -1e-300, expected 0 to 1"),
     ("schedule", "user.0", -1, "user[0]: found -1, expected 0 to 1e+09"),
@@ -118,10 +127,14 @@ OUT_OF_RANGE: list[tuple[str, str, object, str]] = [
     ("schedule", "bits.0", -1, "bits[0]: found -1, expected 0 to 1e+30"),
     ("schedule", "slot.2", 4, "schedule: user 1 in slot 4 is listed twice, expected once"),
     ("choice", "item.1", -1, "item[1]: found -1, expected 0 to 1e+07"),
+    ("sigmoid", "ceiling", 0, "ceiling: found 0, expected more than 0"),
+    ("sigmoid", "sharpness", -1, "sharpness: found -1, expected more than 0"),
+    ("sigmoid", "anchor", 2.5, "anchor: found 2.5, expected -1 to 2"),
 ]
 WRONG_TEXTS: list[tuple[str, str, object, str]] = [
     ("slot", "utility", "cubic", "utility: found cubic, expected one of algebraic, logistic, erf, arctan"),
     ("slot", "utility", ["erf"], "utility: found ['erf'], expected one of algebraic"),
+    ("sigmoid", "utility", "cubic", "utility: found cubic, expected one of algebraic, logistic, erf, arctan"),
     ("handover", "utility", None, "utility: found None, expected one of algebraic"),
     ("handover", "origin.preset", 5, "origin.preset: found 5, expected a text of at most 1000 characters"),
     ("handover", "origin", None, "origin: found None, expected an object"),
@@ -258,7 +271,7 @@ def test_unknown_format(value: object, tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["balance", "slot", "handover"])
+@pytest.mark.parametrize("name", ["balance", "slot", "handover", "retention"])
 @pytest.mark.parametrize("value", ["", ".hidden", "../up", "a b", "é", "x" * 101, None, 5, "two\nlines"])
 def test_wrong_name(name: str, value: object, tmp_path: Path) -> None:
     """A name that cannot be a file's name is refused."""

@@ -26,6 +26,20 @@ def test_one_curve_a_method(tmp_path: Path) -> None:
     assert curves["Algorithm 3, steps = 2"] == ["i2", "j2"]
 
 
+def test_settings_on_different_instances_are_one_curve(tmp_path: Path) -> None:
+    """A method whose settings divide the instances among them is one curve without a setting."""
+    rows = []
+    for steps, name in enumerate(("i", "j")):
+        rows.append(record("milp", name, 10, bound=10, status="optimal", solve_s=1.0, experiment="e"))
+        row = record("hybrid", name, 9, solve_s=0.1, experiment="e")
+        row.parameters = json.dumps({"steps": steps})
+        rows.append(row)
+    distance_and_cost.draw(rows, tmp_path)
+    points = json.loads((tmp_path / "cost-balance.json").read_text(encoding="utf-8"))["points"]
+    curves = {point["label"]: point["keys"] for point in points}
+    assert curves == {"MILP": ["e-milp-i", "e-milp-j"], "Algorithm 3": ["e-hybrid-i", "e-hybrid-j"]}
+
+
 def test_witness_families_are_drawn_only_alone(tmp_path: Path) -> None:
     """An experiment of witness families gives way to any other of its problem."""
     rows = [
