@@ -8,11 +8,12 @@ from bench.jobs.job import Job
 from bench.jobs.sources import FromPublicData
 from instances.handover import UTILITIES
 
-__all__ = ["CURVES", "EXPERIMENT", "METHOD", "MeasuredCurve", "curve_of", "fits"]
+__all__ = ["CURVES", "EXPERIMENT", "METHOD", "UNNAMED", "MeasuredCurve", "curve_of", "fits"]
 
 EXPERIMENT, METHOD = "handover-fig2", "least-squares"
 LEADERBOARD = "accuracy/kvpress_leaderboard_raw.csv"
 POINTS = "accuracy/retention_points.csv"
+UNNAMED = "unnamed"  # model
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ def _of_a_fork(context: str, tokens: int) -> MeasuredCurve:
     where = (
         ("model", "UNKNOWN(FastKVzip fork)"), ("method", "fastkvzip"), ("context_tokens", str(tokens))
     )  # fmt: skip
-    return MeasuredCurve("unnamed", context, "fastkvzip", POINTS, where)
+    return MeasuredCurve(UNNAMED, context, "fastkvzip", POINTS, where)
 
 
 QWEN, LLAMA = "Qwen/Qwen3-8B", "meta-llama/Llama-3.1-8B-Instruct"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from bench.experiments.utility_fits import CURVES, EXPERIMENT, MeasuredCurve
+from bench.experiments.utility_fits import CURVES, EXPERIMENT, UNNAMED, MeasuredCurve
 from bench.jobs.job import Record
 from bench.judging.measures import Measurement, NotTestableError
 
@@ -17,7 +17,7 @@ ORDERINGS = {"fastkvzip": "Fast KVzip", "kvzip": "KVzip", "random": "random orde
 
 def title_of(curve: MeasuredCurve) -> str:
     """Return the curve's name for readers."""
-    model = "model not named" if curve.model == "unnamed" else curve.model
+    model = "model not named" if curve.model == UNNAMED else curve.model
     return f"{model}, {curve.context}, {ORDERINGS[curve.ordering]}"
 
 
@@ -42,9 +42,13 @@ def _r_squared(records: Sequence[Record], model: str, context: str, ordering: st
 
 
 def _smallest_r_squared(records: Sequence[Record], *orderings: str) -> Measurement:
-    """Return the smallest R² of the paper's family over the curves of some orderings."""
+    """Return the smallest R² of the paper's family over the curves of some orderings.
+
+    A model that its source does not name is none that the paper speaks of.
+    """
     names = " or ".join(ORDERINGS[ordering] for ordering in orderings)
-    return _least(records, [curve for curve in CURVES if curve.ordering in orderings], names)
+    curves = [curve for curve in CURVES if curve.ordering in orderings and curve.model != UNNAMED]
+    return _least(records, curves, names)
 
 
 def _least(records: Sequence[Record], curves: Sequence[MeasuredCurve], name: str) -> Measurement:
