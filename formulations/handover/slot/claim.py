@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.handover.utility import CODES, values
+from formulations.handover.utility import CODES, total
 from formulations.result import Result, Status
 from instances.decisions import Allocation
 from instances.errors import InputError, shown
@@ -42,8 +41,8 @@ def claimed(instance: SlotInstance, fraction: Floats, **claims: Any) -> Result:
     """Return the Result of a policy: the allocation and its objective Σ A_i(y_i), without a bound."""
     users = instance.users
     y = np.clip(fraction, users.received, 1.0)
-    gained = values(instance.utility, users.ceiling, users.sharpness, users.anchor, y)
-    return Result(Status.FEASIBLE, decision=Allocation(y), objective=math.fsum(gained), **claims)
+    objective = total(instance.utility, users.ceiling, users.sharpness, users.anchor, y)
+    return Result(Status.FEASIBLE, decision=Allocation(y), objective=objective, **claims)
 
 
 def one_of(field: str, value: Any, choices: tuple[str, ...]) -> str:

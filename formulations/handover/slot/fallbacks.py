@@ -34,7 +34,7 @@ def is_below(received: float, anchor: float) -> bool:
     return received < anchor * (1.0 - ROUNDING)
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath={"reassoc"})
 def minimum_bits(cache: Floats, received: Floats, anchor: Floats) -> float:
     """Return C_min, the bits that lift every user to its anchor (Lemma 1)."""
     total = 0.0
@@ -64,7 +64,7 @@ def water_fill_some(
     bits = np.zeros(len(cache))
     floor = np.maximum(received[chosen], anchor[chosen])
     lift = cache[chosen] * (floor - received[chosen])
-    y, _, _ = fill(
+    y, _, _, _ = fill(
         family,
         cache[chosen],
         floor,
