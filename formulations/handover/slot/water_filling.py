@@ -18,7 +18,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from formulations.handover.slot.claim import call, claimed, no_more_options, one_of, writable
+from formulations.handover.slot.claim import call, claimed, no_more_options, one_of
+from formulations.handover.slot.columns import Slot, columns
 from formulations.handover.slot.fallbacks import (
     FALLBACKS,
     READINGS,
@@ -34,7 +35,6 @@ from formulations.handover.slot.fallbacks import (
 from formulations.handover.slot.price_search import fill_in
 from formulations.handover.slot.shares import FINISHED, equal, winner_take_all
 from formulations.handover.slot.sides import best_sides
-from formulations.handover.utility import CODES
 from formulations.result import Limits, Result
 from instances.handover import SlotInstance
 
@@ -51,42 +51,33 @@ ROUNDED = 2.3e-16  # of all caches' bits: what the rounding of price, budget and
 
 
 @njit(cache=True)
-def water_filling(
-    family: int,
-    cache: Floats,
-    received: Floats,
-    ceiling: Floats,
-    sharpness: Floats,
-    anchor: Floats,
-    capacity: float,
-) -> Floats:
+def water_filling(slot: Slot) -> Floats:
     """Return the bits, (N,), of Theorem 1 in a feasible slot; finished users get none."""
-    chosen = np.flatnonzero(received < FINISHED)
-    return water_fill_some(family, cache, received, ceiling, sharpness, anchor, capacity, chosen)
+    chosen = np.flatnonzero(slot.received < FINISHED)
+    return water_fill_some(slot, chosen)
 
 
 def _theorem_1(instance: SlotInstance) -> Result | None:
     """Solve (4) and state its price and dual gap; None where it has no solution."""
-    cache, received, ceiling, sharpness, anchor = writable(instance.users)
-    capacity = instance.capacity_bits
-    if not feasible(cache, received, anchor, capacity):
+    slot = columns(instance)
+    if not feasible(slot):
         return None
-    budget = capacity - minimum_bits(cache, received, anchor)
+    family, cache, received, ceiling, sharpness, anchor, capacity = slot
+    budget = capacity - minimum_bits(slot)
     # numpy takes large pages for large arrays, which compiled code does not.
     floor, work = np.maximum(received, anchor), np.empty((3, len(cache)))
-    curve = (ceiling, sharpness, anchor)
-    y, price, gap, steps = fill_in(CODES[instance.utility], cache, floor, *curve, budget, work)
+    y, price, gap, steps = fill_in(family, cache, floor, ceiling, sharpness, anchor, budget, work)
     certificate = {"price_per_bit": price, "gap": gap + ROUNDED * price * float(np.sum(cache))}
     return claimed(instance, y, counters={"steps": steps}, certificate=certificate)
 
 
-_FALLBACK_KERNELS: dict[str, Callable[..., Floats]] = {
+_FALLBACK_KERNELS: dict[str, Callable[[Slot], Floats]] = {
     "eb": equalised_bytes,
     "wta": winner_take_all,
     "drop-lowest": drop_lowest,
     "exact": best_sides,
 }
-_READING_KERNELS: dict[str, Callable[..., Floats]] = {
+_READING_KERNELS: dict[str, Callable[[Slot], Floats]] = {
     "bisect": jumping_demand,
     "scaled": scaled_demand,
     "arrival-order": listed_order,
