@@ -29,7 +29,7 @@ def scaling(seeds: int) -> list[Job]:
         for size in EXACT_SIZES:
             jobs += _runs("balance", Generated("physical-fig4", size, seed), "exact", 1)
         for size in SLOT_SIZES:
-            source = Generated("slot-importance", size, seed, (("bandwidth_bps", 1e15),))
+            source = Generated("slot-importance", size, seed, (("bandwidth_bps", 8e9 * size),))
             jobs += _runs("slot", source, "water-filling")
         for size in TRACE_SIZES:
             source = Generated("importance", size, seed, (("horizon_s", size / 8.0),))

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.handover.slot.claim import flag, no_more_options, one_of
+from formulations.handover.slot.columns import Slot
 from formulations.handover.slot.fallbacks import FALLBACKS, READINGS, feasible
 from formulations.handover.slot.sides import best_sides
 from formulations.handover.slot.water_filling import water_filling as lifted
@@ -127,9 +128,8 @@ def _with_exact_fallback(
     def decide(slot: int, active: Ints, sent: Floats, arrived: int) -> Floats:
         own, received = cache[active], sent[active] / cache[active]
         ceiling, sharpness, anchor = (column[active] for column in curve)
-        fits = feasible(own, received, anchor, capacity)
-        kernel = lifted if fits else best_sides
-        bits: Floats = kernel(family, own, received, ceiling, sharpness, anchor, capacity)
+        now = Slot(family, own, received, ceiling, sharpness, anchor, capacity)
+        bits: Floats = lifted(now) if feasible(now) else best_sides(now)
         return bits
 
     return decide

@@ -15,6 +15,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from formulations.handover.slot.columns import Slot
 from formulations.handover.slot.fallbacks import (
     drop_lowest,
     equalised_bytes,
@@ -57,38 +58,29 @@ POLICY_CODES = {
 
 
 @njit(cache=True)
-def share(
-    policy: int,
-    family: int,
-    cache: Floats,
-    received: Floats,
-    ceiling: Floats,
-    sharpness: Floats,
-    anchor: Floats,
-    capacity: float,
-) -> Floats:
+def share(policy: int, slot: Slot) -> Floats:
     """Return the bits, (N,), that the policy of this code gives in one slot."""
-    if policy < EQUAL and feasible(cache, received, anchor, capacity):
-        return water_filling(family, cache, received, ceiling, sharpness, anchor, capacity)
+    if policy < EQUAL and feasible(slot):
+        return water_filling(slot)
     if policy == EB:
-        return equalised_bytes(family, cache, received, ceiling, sharpness, anchor, capacity)
+        return equalised_bytes(slot)
     if policy in (WTA, WINNER_TAKE_ALL):
-        return winner_take_all(family, cache, received, ceiling, sharpness, anchor, capacity)
+        return winner_take_all(slot)
     if policy == DROP_LOWEST:
-        return drop_lowest(family, cache, received, ceiling, sharpness, anchor, capacity)
+        return drop_lowest(slot)
     if policy == BISECT:
-        return jumping_demand(family, cache, received, ceiling, sharpness, anchor, capacity)
+        return jumping_demand(slot)
     if policy == SCALED:
-        return scaled_demand(family, cache, received, ceiling, sharpness, anchor, capacity)
+        return scaled_demand(slot)
     if policy == ARRIVAL_ORDER:
-        return listed_order(family, cache, received, ceiling, sharpness, anchor, capacity)
+        return listed_order(slot)
     if policy in (EQUAL_BYTES, EQUAL):
-        return equal(family, cache, received, ceiling, sharpness, anchor, capacity)
+        return equal(slot)
     if policy == EQUAL_REDISTRIBUTED:
-        return equal_redistributed(family, cache, received, ceiling, sharpness, anchor, capacity)
+        return equal_redistributed(slot)
     if policy == PROPORTIONAL_FAIR:
-        return proportional_fair(family, cache, received, ceiling, sharpness, anchor, capacity)
-    return np.zeros(len(cache))
+        return proportional_fair(slot)
+    return np.zeros(len(slot.cache))
 
 
 @njit(cache=True)
@@ -198,16 +190,8 @@ def run(
             continue
         room = cache[active] - sent[active]
         received = sent[active] / cache[active]
-        bits = share(
-            policy,
-            family,
-            cache[active],
-            received,
-            ceiling[active],
-            sharpness[active],
-            anchor[active],
-            capacity,
-        )
+        curve = (ceiling[active], sharpness[active], anchor[active])
+        bits = share(policy, Slot(family, cache[active], received, *curve, capacity))
         total = trim(bits, room, capacity)
         called += 1
         for k in range(len(active)):

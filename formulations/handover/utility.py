@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from instances.handover import UTILITIES
 
-__all__ = ["CODES", "log_slopes", "slopes", "values"]
+__all__ = ["CODES", "log_slopes", "slopes", "total", "values"]
 
 Floats = NDArray[np.float64]
 
@@ -60,6 +60,20 @@ def log_peak(family: int, ceiling: float, sharpness: float) -> float:
     if family == ERF:
         return base - 0.5 * math.log(math.pi)
     return base - math.log(math.pi)
+
+
+@njit(cache=True)
+def slope(family: int, ceiling: float, sharpness: float, u: float) -> float:
+    """Return A'(τ + u/k), accuracy per fraction, to a few roundings; 0 below the range of doubles."""
+    if family == ERF:
+        return ceiling * sharpness / math.sqrt(math.pi) * math.exp(-u * u)
+    if family == LOGISTIC:
+        half = math.exp(-0.5 * abs(u))
+        return ceiling * sharpness * (half / (1.0 + half * half)) ** 2
+    fall = 1.0 + u * u
+    if family == ALGEBRAIC:
+        return 0.5 * ceiling * sharpness / (fall * math.sqrt(fall))
+    return ceiling * sharpness / (math.pi * fall)
 
 
 @njit(cache=True)
@@ -115,6 +129,18 @@ def _values(family: int, ceiling: Floats, sharpness: Floats, anchor: Floats, y: 
 
 
 @njit(cache=True)
+def _total(family: int, ceiling: Floats, sharpness: Floats, anchor: Floats, y: Floats) -> float:
+    total, lost = 0.0, 0.0
+    for i in range(len(y)):
+        term = value(family, ceiling[i], sharpness[i], anchor[i], y[i])
+        new = total + term
+        added = new - total
+        lost += (total - (new - added)) + (term - added)
+        total = new
+    return total + lost
+
+
+@njit(cache=True)
 def _log_slopes(family: int, ceiling: Floats, sharpness: Floats, anchor: Floats, y: Floats) -> Floats:
     out = np.empty(len(y))
     for i in range(len(y)):
@@ -137,6 +163,14 @@ def values(utility: str, ceiling: Floats, sharpness: Floats, anchor: Floats, y: 
     """
     result: Floats = _values(CODES[utility], ceiling, sharpness, anchor, y)
     return result
+
+
+def total(utility: str, ceiling: Floats, sharpness: Floats, anchor: Floats, y: Floats) -> float:
+    """Return Σ A_i(y_i), accuracy; parameters as in ``values``.
+
+    The sum is compensated (Knuth's two-sum), so its own error is a rounding of the result.
+    """
+    return float(_total(CODES[utility], ceiling, sharpness, anchor, y))
 
 
 def log_slopes(utility: str, ceiling: Floats, sharpness: Floats, anchor: Floats, y: Floats) -> Floats:

@@ -205,7 +205,7 @@ def _reach(utility: str, ratio: Any) -> Any:
 
 def _root(square: Any) -> Any:
     """Return the square root of a ball whose number is at least 0, though the ball may reach below."""
-    return square.max(arb(0)).sqrt()
+    return square.sqrt() if square > 0 else square.upper().sqrt().union(arb(0))
 
 
 def _accuracy(utility: str, ceiling: Any, u: Any) -> Any:

@@ -97,7 +97,7 @@ def block_optimum(
         free = users[~fixed[users]]
         budget = float(room.sum() - (curve[0][users] * floor[users]).sum())
         cache, ceiling, sharpness, anchor = (column[free] for column in curve)
-        y[free], level, _ = fill(family, cache, floor[free], ceiling, sharpness, anchor, budget)
+        y[free], level, _, _ = fill(family, cache, floor[free], ceiling, sharpness, anchor, budget)
         excess, union = most_violated(curve[0][users] * y[users], start, stop, room)
         position = np.concatenate(([0], np.cumsum(union)))
         within = position[stop] - position[start] == stop - start

@@ -17,10 +17,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from formulations.handover.slot.claim import call, claimed, no_more_options, one_of, writable
+from formulations.handover.slot.claim import call, claimed, no_more_options, one_of
+from formulations.handover.slot.columns import Slot, columns, log_steepness
 from formulations.handover.slot.fallbacks import equalised_bytes, feasible
 from formulations.handover.slot.shares import FINISHED
-from formulations.handover.utility import CODES, log_peak, reach
+from formulations.handover.utility import reach
 from formulations.result import Limits, Result
 from instances.errors import number
 from instances.handover import SlotInstance
@@ -34,55 +35,34 @@ MOST_STEPS = 2000  # more than halve any double to nothing
 
 
 @njit(cache=True)
-def targets(
-    family: int,
-    cache: Floats,
-    received: Floats,
-    ceiling: Floats,
-    sharpness: Floats,
-    anchor: Floats,
-    price: float,
-) -> Floats:
+def targets(slot: Slot, price: float) -> Floats:
     """Return max(x_i, W_i) of (8) and (9), (N,), at a price a bit."""
-    y = np.empty(len(cache))
-    for i in range(len(cache)):
-        if received[i] >= FINISHED:
-            y[i] = received[i]
+    y = np.empty(len(slot.cache))
+    for i in range(len(slot.cache)):
+        if slot.received[i] >= FINISHED:
+            y[i] = slot.received[i]
             continue
         level = 1.0
         if price > 0:
-            d = log_peak(family, ceiling[i], sharpness[i]) - math.log(cache[i]) - math.log(price)
-            level = min(1.0, anchor[i] + reach(family, d) / sharpness[i])
-        y[i] = max(received[i], level)
+            d = log_steepness(slot, i) - math.log(price)
+            level = min(1.0, slot.anchor[i] + reach(slot.family, d) / slot.sharpness[i])
+        y[i] = max(slot.received[i], level)
     return y
 
 
 @njit(cache=True)
-def find_water_level(
-    family: int,
-    cache: Floats,
-    received: Floats,
-    ceiling: Floats,
-    sharpness: Floats,
-    anchor: Floats,
-    capacity: float,
-    slot_s: float,
-    tolerance: float,
-    relative: bool,
-) -> tuple[float, int]:
+def find_water_level(slot: Slot, slot_s: float, tolerance: float, relative: bool) -> tuple[float, int]:
     """Return λ of which the demand (1) is at most B, accuracy a bit/s, and the halvings."""
     highest = 0.0
-    for i in range(len(cache)):
-        highest = max(
-            highest, math.exp(log_peak(family, ceiling[i], sharpness[i]) - math.log(cache[i])) * slot_s
-        )
-    if np.sum(cache * (1.0 - received)) <= capacity:
+    for i in range(len(slot.cache)):
+        highest = max(highest, math.exp(log_steepness(slot, i)) * slot_s)
+    if np.sum(slot.cache * (1.0 - slot.received)) <= slot.capacity:
         return 0.0, 0
     low, high, steps = 0.0, highest, 0
     while high - low > (tolerance * high if relative else tolerance) and steps < MOST_STEPS:
         middle = 0.5 * (low + high)
-        y = targets(family, cache, received, ceiling, sharpness, anchor, middle / slot_s)
-        if np.sum(cache * (y - received)) > capacity:
+        y = targets(slot, middle / slot_s)
+        if np.sum(slot.cache * (y - slot.received)) > slot.capacity:
             low = middle
         else:
             high = middle
@@ -125,14 +105,10 @@ def solve_bisection(
     no_more_options("water-filling-bisection", options)
     relative = one_of("tolerance", tolerance, TOLERANCES) == "relative"
     width = number("epsilon", epsilon, above=0, high=1)
-    columns = writable(instance.users)
-    cache, received, _, _, anchor = columns
-    if not feasible(cache, received, anchor, instance.capacity_bits):
+    slot = columns(instance)
+    if not feasible(slot):
         return claimed(instance, call(equalised_bytes, instance))
-    family = CODES[instance.utility]
-    level, steps = find_water_level(
-        family, *columns, instance.capacity_bits, instance.slot_s, width, relative
-    )
-    y = targets(family, *columns, level / instance.slot_s)
+    level, steps = find_water_level(slot, instance.slot_s, width, relative)
+    y = targets(slot, level / instance.slot_s)
     certificate = {"price_per_bit": level / instance.slot_s}
     return claimed(instance, y, counters={"steps": int(steps)}, certificate=certificate)

@@ -2,48 +2,36 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.handover.utility import CODES, values
+from formulations.handover.slot.columns import Slot, columns
+from formulations.handover.utility import total
 from formulations.result import Result, Status
 from instances.decisions import Allocation
 from instances.errors import InputError, shown
-from instances.handover import SlotInstance, SlotUsers
+from instances.handover import SlotInstance
 
-__all__ = ["call", "claimed", "flag", "no_more_options", "one_of", "writable"]
+__all__ = ["call", "claimed", "flag", "no_more_options", "one_of"]
 
 Floats = NDArray[np.float64]
 
 
-def call(kernel: Callable[..., Floats], instance: SlotInstance) -> Floats:
+def call(kernel: Callable[[Slot], Floats], instance: SlotInstance) -> Floats:
     """Return the fractions, (N,), after the slot in which ``kernel`` gives out the bits."""
-    columns = writable(instance.users)
-    bits = kernel(CODES[instance.utility], *columns, instance.capacity_bits)
-    return columns[1] + bits / columns[0]
-
-
-def writable(users: SlotUsers) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    """Return copies of L, x, M, k and τ, (N,) each; for read-only arrays numba compiles all kernels anew."""
-    return (
-        users.cache_bits.copy(),
-        users.received.copy(),
-        users.ceiling.copy(),
-        users.sharpness.copy(),
-        users.anchor.copy(),
-    )
+    slot = columns(instance)
+    return slot.received + kernel(slot) / slot.cache
 
 
 def claimed(instance: SlotInstance, fraction: Floats, **claims: Any) -> Result:
     """Return the Result of a policy: the allocation and its objective Σ A_i(y_i), without a bound."""
     users = instance.users
     y = np.clip(fraction, users.received, 1.0)
-    gained = values(instance.utility, users.ceiling, users.sharpness, users.anchor, y)
-    return Result(Status.FEASIBLE, decision=Allocation(y), objective=math.fsum(gained), **claims)
+    objective = total(instance.utility, users.ceiling, users.sharpness, users.anchor, y)
+    return Result(Status.FEASIBLE, decision=Allocation(y), objective=objective, **claims)
 
 
 def one_of(field: str, value: Any, choices: tuple[str, ...]) -> str:

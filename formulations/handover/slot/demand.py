@@ -1,9 +1,20 @@
 """The aggregate demand at a price: what every user asks for above its floor.
 
-With c_i = log(A_i'(τ_i)/L_i) measured from a reference user r, a price θ = A_r'(τ_r)/L_r · exp(−δ) gives user
-i the drop d_i = δ + c_i − c_r and the fraction y_i = τ_i + reach(d_i)/k_i, clipped to [floor_i, 1]. The level
-is v = reach(δ), in which y_r is linear. For the algebraic and the arctan family reach(d)² = e^{d/f} − 1 with
-f = 3/2 or 1, so with e^{(c_i − c_r)/f} at hand an evaluation takes a square root a user.
+Slopes are measured from a reference user r: with the ratio a_i = (A_i'(τ_i)/L_i) / (A_r'(τ_r)/L_r), a price
+θ = A_r'(τ_r)/L_r · exp(−drop(v)) puts user i at u_i = k_i (y_i − τ_i) with drop(u_i) = drop(v) + log a_i, so
+its fraction is τ_i + u_i/k_i clipped to [floor_i, 1]. The *level* v is the reference user's own u, in which
+y_r is linear. In every family this is a line between squares,
+
+    s(u_i)² = factor_i s(v)² + excess_i,    s(u) = u, in the logistic family sinh(u/2),                   (1)
+
+| family | factor | excess |
+|---|---|---|
+| algebraic | a^{2/3} | a^{2/3} − 1 |
+| logistic, arctan | a | a − 1 |
+| erf | 1 | log a |
+
+so that a demand takes a square root a user, and keeps its full relative precision near the peak. Where (1)
+leaves the range of doubles, logarithms take its place: ``excess`` is log a then, and no factors are held.
 """
 
 from __future__ import annotations
@@ -15,25 +26,28 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from formulations.handover.utility import ALGEBRAIC, ARCTAN, drop, drop_rate, log_peak, reach
+from formulations.handover.utility import ALGEBRAIC, ERF, LOGISTIC, drop, drop_rate, log_peak, reach
 
-__all__ = ["Steepness", "demand", "level_range", "place", "relative_steepness", "steepest"]
+__all__ = ["Users", "demand", "measured", "place", "steepest"]
 
 Floats = NDArray[np.float64]
 
-LARGEST_DROP = 600.0  # in units of f, up to which e^{d/f} is a double
 SMALLEST_RATIO = 1e-200  # of two steepnesses that are divided, not subtracted as logarithms
+LARGEST_SQUARE = 1e250  # of s(u)
 
 
-class Steepness(NamedTuple):
-    """Slopes a bit at the anchors against a reference user's, one entry each."""
+class Users(NamedTuple):
+    """Users who share a budget, measured from a reference user; one entry each."""
 
-    shift: Floats  # (N,) c_i − c_r
-    power: Floats  # (N,) e^{(c_i − c_r)/f}, in families that have f
-    excess: Floats  # (N,) the same less 1, accurate near 0
+    cache: Floats  # (N,) L_i, bit
+    floor: Floats  # (N,) fraction from which y_i rises
+    sharpness: Floats  # (N,) k_i, per fraction
+    anchor: Floats  # (N,) τ_i, fraction
+    factor: Floats  # (N,) of (1), or (0,) where logarithms take its place
+    excess: Floats  # (N,) of (1), or log a_i
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def steepest(family: int, cache: Floats, ceiling: Floats, sharpness: Floats) -> int:
     """Return the user whose slope per bit at its anchor is largest."""
     best, most, safe = 0, 0.0, True
@@ -52,150 +66,175 @@ def steepest(family: int, cache: Floats, ceiling: Floats, sharpness: Floats) -> 
     return best
 
 
-@njit(cache=True)
-def falls_as_power(family: int) -> bool:
-    """Return whether reach(d)² = e^{d/f} − 1 in this family."""
-    return family in (ALGEBRAIC, ARCTAN)
+@njit(cache=True, error_model="numpy")
+def square(family: int, u: float) -> float:
+    """Return s(u)² of (1)."""
+    if family != LOGISTIC:
+        return u * u
+    if u < 1.0:
+        s = math.sinh(0.5 * u)
+        return s * s
+    power = math.exp(u)
+    return 0.25 * (power - 2.0 + 1.0 / power)
 
 
-@njit(cache=True)
-def power_factor(family: int) -> float:
-    """Return f of the families with reach(d)² = e^{d/f} − 1."""
-    return 1.5 if family == ALGEBRAIC else 1.0
+@njit(cache=True, error_model="numpy")
+def root(family: int, s_squared: float) -> float:
+    """Return the u ≥ 0 of which s(u)² is given."""
+    s = math.sqrt(s_squared)
+    if family != LOGISTIC:
+        return s
+    if s > 1.0:
+        return 2.0 * math.log(s + math.sqrt(1.0 + s_squared))
+    return 2.0 * math.log1p(s + s_squared / (1.0 + math.sqrt(1.0 + s_squared)))
 
 
-@njit(cache=True)
-def relative_steepness(
-    family: int,
-    cache: Floats,
-    ceiling: Floats,
-    sharpness: Floats,
-    reference: int,
-) -> Steepness:
-    """Return the users' steepness against that of a reference user."""
-    n = len(cache)
-    shift, power, excess = np.empty(n), np.empty(n), np.empty(n)
-    base = log_peak(family, ceiling[reference], sharpness[reference]) - math.log(cache[reference])
-    factor = power_factor(family)
-    for i in range(n):
+@njit(cache=True, error_model="numpy")
+def rate(family: int, s_squared: float, u: float) -> float:
+    """Return half the derivative of s(u)²."""
+    return 0.5 * math.sqrt(s_squared * (1.0 + s_squared)) if family == LOGISTIC else u
+
+
+@njit(cache=True, error_model="numpy")
+def line(family: int, ratio: float) -> tuple[float, float]:
+    """Return factor and excess of (1) for a ratio a of steepnesses; the excess is accurate near a = 1."""
+    if family == ALGEBRAIC:
+        factor = ratio ** (2.0 / 3.0)
+        return factor, (ratio - 1.0) / (1.0 + factor + factor * factor) * (ratio + 1.0)
+    if family == ERF:
+        return 1.0, math.log(ratio)
+    return ratio, ratio - 1.0
+
+
+@njit(cache=True, error_model="numpy")
+def measure(family: int, users: Users, ceiling: Floats, reference: int) -> bool:
+    """Write factors and excesses of (1) against a reference user; return whether doubles hold them."""
+    cache, sharpness, safe = users.cache, users.sharpness, True
+    for i in range(len(cache)):
         ratio = (ceiling[i] / ceiling[reference]) * (sharpness[i] / sharpness[reference])
         ratio *= cache[reference] / cache[i]
-        if SMALLEST_RATIO < ratio < 1.0 / SMALLEST_RATIO:
-            shift[i] = math.log(ratio)
-        else:
-            shift[i] = log_peak(family, ceiling[i], sharpness[i]) - math.log(cache[i]) - base
-        if falls_as_power(family):
-            power[i] = math.exp(min(shift[i] / factor, LARGEST_DROP))
-            excess[i] = math.expm1(min(shift[i] / factor, LARGEST_DROP))
-    return Steepness(shift, power, excess)
+        safe = safe and SMALLEST_RATIO < ratio < 1.0 / SMALLEST_RATIO
+        users.factor[i], users.excess[i] = line(family, ratio)
+    return safe
 
 
-@njit(cache=True)
-def demand_of_powers(
-    family: int,
-    cache: Floats,
-    floor: Floats,
-    sharpness: Floats,
-    anchor: Floats,
-    steepness: Steepness,
-    delta: float,
-    rate: float,
-) -> tuple[float, float]:
-    """Return ``demand`` for a family with reach(d)² = e^{d/f} − 1."""
-    factor = power_factor(family)
-    base, bits, slope = math.expm1(delta / factor), 0.0, 0.0
-    for i in range(len(cache)):
-        square = steepness.power[i] * base + steepness.excess[i]
-        if square <= 0:
-            continue
-        u = math.sqrt(square)
-        y = anchor[i] + u / sharpness[i]
-        if y <= floor[i]:
-            continue
-        if y >= 1.0:
-            bits += cache[i] * (1.0 - floor[i])
-            continue
-        bits += cache[i] * (y - floor[i])
-        slope += cache[i] * (1.0 + square) / (sharpness[i] * u)
-    return bits, slope * rate / (2.0 * factor)
+@njit(cache=True, error_model="numpy")
+def measure_logarithms(family: int, users: Users, ceiling: Floats, reference: int) -> None:
+    """Write log a_i as the excesses."""
+    base = log_peak(family, ceiling[reference], users.sharpness[reference]) - math.log(users.cache[reference])
+    for i in range(len(users.cache)):
+        users.excess[i] = log_peak(family, ceiling[i], users.sharpness[i]) - math.log(users.cache[i]) - base
 
 
-@njit(cache=True)
-def demand(
-    family: int,
-    cache: Floats,
-    floor: Floats,
-    sharpness: Floats,
-    anchor: Floats,
-    steepness: Steepness,
-    v: float,
-) -> tuple[float, float]:
+@njit(cache=True, error_model="numpy")
+def square_range(family: int, users: Users) -> tuple[float, float]:
+    """Return s(v)² at which the first fraction leaves its floor and the last one reaches 1."""
+    first, last = math.inf, 0.0
+    for i in range(len(users.cache)):
+        low = square(family, users.sharpness[i] * (users.floor[i] - users.anchor[i]))
+        high = square(family, users.sharpness[i] * (1.0 - users.anchor[i]))
+        first = min(first, (low - users.excess[i]) / users.factor[i])
+        last = max(last, (high - users.excess[i]) / users.factor[i])
+    return max(0.0, first), last
+
+
+@njit(cache=True, error_model="numpy")
+def drop_range(family: int, users: Users) -> tuple[float, float]:
+    """Return drop(v) at which the first fraction leaves its floor and the last one reaches 1."""
+    first, last = math.inf, 0.0
+    for i in range(len(users.cache)):
+        low = drop(family, users.sharpness[i] * (users.floor[i] - users.anchor[i]))
+        high = drop(family, users.sharpness[i] * (1.0 - users.anchor[i]))
+        first, last = min(first, low - users.excess[i]), max(last, high - users.excess[i])
+    return max(0.0, first), last
+
+
+@njit(cache=True, error_model="numpy")
+def measured(family: int, users: Users, ceiling: Floats, reference: int) -> tuple[Users, float, float]:
+    """Measure the users from a reference user, into their last two columns.
+
+    Returns
+    -------
+    The users, without factors where logarithms take the place of (1), and the levels at which the first
+    fraction leaves its floor and the last one reaches 1.
+    """
+    first, last = 0.0, math.inf
+    if measure(family, users, ceiling, reference):
+        first, last = square_range(family, users)
+    if last < LARGEST_SQUARE:
+        low, high = root(family, first), root(family, last)
+    else:
+        measure_logarithms(family, users, ceiling, reference)
+        users = Users(users.cache, users.floor, users.sharpness, users.anchor, users.factor[:0], users.excess)
+        first, last = drop_range(family, users)
+        low, high = reach(family, first), reach(family, last)
+    return users, low * (1.0 - 1e-15), high * (1.0 + 1e-15)
+
+
+@njit(cache=True, error_model="numpy")
+def clipped(users: Users, i: int, u: float) -> float:
+    """Return the fraction with this u, between the user's floor and 1."""
+    y: float = min(1.0, max(users.floor[i], users.anchor[i] + u / users.sharpness[i]))
+    return y
+
+
+@njit(cache=True, error_model="numpy")
+def demand_by_logarithms(family: int, users: Users, v: float) -> tuple[float, float]:
+    """Return ``demand`` where logarithms take the place of (1)."""
+    delta, bits, slope = drop(family, v), 0.0, 0.0
+    for i in range(len(users.cache)):
+        u = reach(family, delta + users.excess[i])
+        y = clipped(users, i, u)
+        bits += users.cache[i] * (y - users.floor[i])
+        if users.floor[i] < y < 1.0:
+            slope += users.cache[i] / (users.sharpness[i] * drop_rate(family, u))
+    return bits, slope * drop_rate(family, v)
+
+
+# Loops without branches take several users at once; in which order sums are taken is within their rounding.
+@njit(cache=True, error_model="numpy", fastmath={"reassoc"})
+def demand(family: int, users: Users, v: float) -> tuple[float, float]:
     """Return the bits above the floors at level v, and their derivative with respect to v."""
-    delta, rate = drop(family, v), drop_rate(family, v)
-    if falls_as_power(family) and delta < LARGEST_DROP:
-        return demand_of_powers(family, cache, floor, sharpness, anchor, steepness, delta, rate)
-    bits, slope = 0.0, 0.0
-    for i in range(len(cache)):
-        d = delta + steepness.shift[i]
-        if d <= 0:
-            continue
-        u = reach(family, d)
-        y = anchor[i] + u / sharpness[i]
-        if y <= floor[i]:
-            continue
-        if y >= 1.0:
-            bits += cache[i] * (1.0 - floor[i])
-            continue
-        bits += cache[i] * (y - floor[i])
-        slope += cache[i] / sharpness[i] * rate / drop_rate(family, u)
-    return bits, slope
+    if len(users.factor) == 0:
+        return demand_by_logarithms(family, users, v)
+    base, bits, slope = square(family, v), 0.0, 0.0
+    for i in range(len(users.cache)):
+        s_squared = max(0.0, users.factor[i] * base + users.excess[i])
+        u = root(family, s_squared)
+        y = clipped(users, i, u)
+        bits += users.cache[i] * (y - users.floor[i])
+        rise = users.cache[i] * users.factor[i] / (users.sharpness[i] * rate(family, s_squared, u))
+        slope += rise if users.floor[i] < y < 1.0 else 0.0
+    return bits, slope * rate(family, base, v)
 
 
-@njit(cache=True)
-def level_range(
-    family: int, floor: Floats, sharpness: Floats, anchor: Floats, steepness: Steepness
-) -> tuple[float, float]:
-    """Return the levels v at which the first fraction leaves its floor and the last one reaches 1."""
-    first, last = math.inf, 0.0
-    if falls_as_power(family):
-        for i in range(len(floor)):
-            if steepness.power[i] < SMALLEST_RATIO:
-                last = math.inf
-                break
-            below, above = sharpness[i] * (floor[i] - anchor[i]), sharpness[i] * (1.0 - anchor[i])
-            first = min(first, (below * below - steepness.excess[i]) / steepness.power[i])
-            last = max(last, (above * above - steepness.excess[i]) / steepness.power[i])
-        if math.isfinite(last) and math.isfinite(first):
-            low, high = math.sqrt(max(0.0, first)), math.sqrt(max(0.0, last))
-            return low * (1.0 - 1e-15), high * (1.0 + 1e-15)
-    first, last = math.inf, 0.0
-    for i in range(len(floor)):
-        first = min(first, drop(family, sharpness[i] * (floor[i] - anchor[i])) - steepness.shift[i])
-        last = max(last, drop(family, sharpness[i] * (1.0 - anchor[i])) - steepness.shift[i])
-    low, high = reach(family, first), reach(family, last)
-    return low * (1.0 - 1e-15), high * (1.0 + 1e-15)
+@njit(cache=True, error_model="numpy")
+def place_by_logarithms(
+    family: int, users: Users, low: float, high: float, weight: float, out: Floats
+) -> float:
+    """Do what ``place`` does where logarithms take the place of (1)."""
+    first, last, bits = drop(family, low), drop(family, high), 0.0
+    for i in range(len(users.cache)):
+        below = clipped(users, i, reach(family, first + users.excess[i]))
+        out[i] = below + weight * (clipped(users, i, reach(family, last + users.excess[i])) - below)
+        bits += users.cache[i] * (out[i] - users.floor[i])
+    return bits
 
 
-@njit(cache=True)
-def place(
-    family: int,
-    floor: Floats,
-    sharpness: Floats,
-    anchor: Floats,
-    steepness: Steepness,
-    v: float,
-    out: Floats,
-) -> None:
-    """Write the fractions at level v into ``out``, (N,), by the same formulae as ``demand``."""
-    delta = drop(family, v)
-    if not falls_as_power(family) or delta >= LARGEST_DROP:
-        for i in range(len(floor)):
-            d = delta + steepness.shift[i]
-            y = anchor[i] + reach(family, d) / sharpness[i] if d > 0 else floor[i]
-            out[i] = min(1.0, max(floor[i], y))
-        return
-    base = math.expm1(delta / power_factor(family))
-    for i in range(len(floor)):
-        square = steepness.power[i] * base + steepness.excess[i]
-        y = anchor[i] + math.sqrt(square) / sharpness[i] if square > 0 else floor[i]
-        out[i] = min(1.0, max(floor[i], y))
+@njit(cache=True, error_model="numpy", fastmath={"reassoc"})
+def place(family: int, users: Users, low: float, high: float, weight: float, out: Floats) -> float:
+    """Write the fractions on the line between two levels into ``out``, (N,); return the bits sent.
+
+    At ``weight`` 0 they are those at the level ``low``.
+    """
+    if len(users.factor) == 0:
+        return place_by_logarithms(family, users, low, high, weight, out)
+    first, last, bits = square(family, low), square(family, high), 0.0
+    for i in range(len(users.cache)):
+        out[i] = clipped(users, i, root(family, max(0.0, users.factor[i] * first + users.excess[i])))
+    for i in range(len(users.cache)):
+        y = clipped(users, i, root(family, max(0.0, users.factor[i] * last + users.excess[i])))
+        y = out[i] + weight * (y - out[i])
+        out[i] = y
+        bits += users.cache[i] * (y - users.floor[i])
+    return bits

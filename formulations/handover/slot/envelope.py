@@ -139,7 +139,7 @@ def filled(family: int, users: Envelopes, member: Ints, budget: float) -> tuple[
         if spare > 0:
             left -= spare
             y[marginal] += spare / users.cache[marginal]
-    y[curved], price, _ = fill(
+    y[curved], price, _, _ = fill(
         family,
         users.cache[curved],
         np.maximum(y[curved], users.anchor[curved]),

@@ -1,7 +1,7 @@
 """Policies that know nothing of anchors: equal shares, winner-take-all, proportional fair.
 
-Each kernel has the signature ``(family, cache, received, ceiling, sharpness, anchor, capacity) -> bits``;
-users with received ≥ 1 − 10⁻¹² have finished and take no part.
+Kernels go from a slot's columns to bits, (N,); users with received ≥ 1 − 10⁻¹² have finished and take no
+part.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from formulations.handover.slot.claim import call, claimed, flag, no_more_options
+from formulations.handover.slot.columns import Slot
 from formulations.handover.utility import value
 from formulations.result import Limits, Result
 from instances.handover import SlotInstance
@@ -58,95 +59,66 @@ def level_off(lower: Floats, upper: Floats, amount: float) -> Floats:
 
 
 @njit(cache=True)
-def equal(
-    family: int,
-    cache: Floats,
-    received: Floats,
-    ceiling: Floats,
-    sharpness: Floats,
-    anchor: Floats,
-    capacity: float,
-) -> Floats:
+def level_among(slot: Slot, member: NDArray[np.bool_]) -> Floats:
+    """Give equal bits to each member, (N,), capped at what it still needs; freed capacity is shared."""
+    needed = np.where(member, slot.cache * (1.0 - slot.received), 0.0)
+    return level_off(np.zeros(len(needed)), needed, slot.capacity)
+
+
+@njit(cache=True)
+def equal(slot: Slot) -> Floats:
     """Give C/N bits each, capped at the remaining cache; what is freed is lost."""
     active = 0
-    for i in range(len(cache)):
-        active += received[i] < FINISHED
-    bits = np.zeros(len(cache))
-    for i in range(len(cache)):
-        if received[i] < FINISHED:
-            bits[i] = min(capacity / active, cache[i] * (1.0 - received[i]))
+    for i in range(len(slot.cache)):
+        active += slot.received[i] < FINISHED
+    bits = np.zeros(len(slot.cache))
+    for i in range(len(slot.cache)):
+        if slot.received[i] < FINISHED:
+            bits[i] = min(slot.capacity / active, slot.cache[i] * (1.0 - slot.received[i]))
     return bits
 
 
 @njit(cache=True)
-def equal_redistributed(
-    family: int,
-    cache: Floats,
-    received: Floats,
-    ceiling: Floats,
-    sharpness: Floats,
-    anchor: Floats,
-    capacity: float,
-) -> Floats:
+def equal_redistributed(slot: Slot) -> Floats:
     """Give equal bits to each, capped at the remaining cache; what is freed is shared among the others."""
-    upper = np.zeros(len(cache))
-    for i in range(len(cache)):
-        if received[i] < FINISHED:
-            upper[i] = cache[i] * (1.0 - received[i])
-    return level_off(np.zeros(len(cache)), upper, capacity)
+    return level_among(slot, slot.received < FINISHED)
 
 
 @njit(cache=True)
-def winner_take_all(
-    family: int,
-    cache: Floats,
-    received: Floats,
-    ceiling: Floats,
-    sharpness: Floats,
-    anchor: Floats,
-    capacity: float,
-) -> Floats:
+def winner_take_all(slot: Slot) -> Floats:
     """Give all that is left to the user with the largest gain, then the next (cascading); O(N²) at worst.
 
     The gain of user i is A_i(min(1, x_i + c/L_i)) − A_i(x_i) for the capacity c that is left; the first index
     wins a tie.
     """
-    n = len(cache)
-    bits, taken, left = np.zeros(n), np.zeros(n, dtype=np.bool_), capacity
+    n = len(slot.cache)
+    bits, taken, left = np.zeros(n), np.zeros(n, dtype=np.bool_), slot.capacity
     while left > 0:
         best, most = -1, 0.0
         for i in range(n):
-            if taken[i] or received[i] >= FINISHED:
+            if taken[i] or slot.received[i] >= FINISHED:
                 continue
-            reached = min(1.0, received[i] + left / cache[i])
-            gain = value(family, ceiling[i], sharpness[i], anchor[i], reached)
-            gain -= value(family, ceiling[i], sharpness[i], anchor[i], received[i])
+            reached = min(1.0, slot.received[i] + left / slot.cache[i])
+            gain = value(slot.family, slot.ceiling[i], slot.sharpness[i], slot.anchor[i], reached)
+            gain -= value(slot.family, slot.ceiling[i], slot.sharpness[i], slot.anchor[i], slot.received[i])
             if best < 0 or gain > most:
                 best, most = i, gain
         if best < 0:
             break
         taken[best] = True
-        bits[best] = min(left, cache[best] * (1.0 - received[best]))
+        bits[best] = min(left, slot.cache[best] * (1.0 - slot.received[best]))
         left -= bits[best]
     return bits
 
 
 @njit(cache=True)
-def proportional_fair(
-    family: int,
-    cache: Floats,
-    received: Floats,
-    ceiling: Floats,
-    sharpness: Floats,
-    anchor: Floats,
-    capacity: float,
-) -> Floats:
+def proportional_fair(slot: Slot) -> Floats:
     """Maximise Σ log(L_i y_i): a common level on the cumulative bits L_i y_i, capped at L_i; O(N log N)."""
-    lower, upper = np.zeros(len(cache)), np.zeros(len(cache))
-    for i in range(len(cache)):
-        if received[i] < FINISHED:
-            lower[i], upper[i] = cache[i] * received[i], cache[i]
-    return level_off(lower, upper, capacity)
+    lower, upper = np.zeros(len(slot.cache)), np.zeros(len(slot.cache))
+    for i in range(len(slot.cache)):
+        if slot.received[i] < FINISHED:
+            lower[i], upper[i] = slot.cache[i] * slot.received[i], slot.cache[i]
+    return level_off(lower, upper, slot.capacity)
 
 
 def solve_equal(

@@ -26,6 +26,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from formulations.handover.slot.columns import Slot
 from formulations.handover.slot.envelope import Envelopes, envelopes, filled
 from formulations.handover.utility import log_peak, reach, value
 
@@ -256,17 +257,9 @@ def advance(family: int, search: Search, root: Envelopes, capacity: float, nodes
 
 
 @njit(cache=True)
-def best_sides(
-    family: int,
-    cache: Floats,
-    received: Floats,
-    ceiling: Floats,
-    sharpness: Floats,
-    anchor: Floats,
-    capacity: float,
-) -> Floats:
+def best_sides(slot: Slot) -> Floats:
     """Return the bits, (N,), of the best fractions found in ``MOST_NODES_A_SLOT`` nodes, as a slot policy."""
-    root = envelopes(family, cache, received, ceiling, sharpness, anchor)
+    root = envelopes(slot.family, slot.cache, slot.received, slot.ceiling, slot.sharpness, slot.anchor)
     search = begin(root, 2 * MOST_NODES_A_SLOT + 2)
-    advance(family, search, root, capacity, MOST_NODES_A_SLOT)
-    return cache * (search.best - received)
+    advance(slot.family, search, root, slot.capacity, MOST_NODES_A_SLOT)
+    return slot.cache * (search.best - slot.received)

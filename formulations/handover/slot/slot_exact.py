@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from formulations.handover.slot.claim import claimed, no_more_options, writable
+from formulations.handover.slot.claim import claimed, no_more_options
+from formulations.handover.slot.columns import columns
 from formulations.handover.slot.envelope import envelopes
 from formulations.handover.slot.sides import CLOSED, COVERED, MADE, SOLVED, advance, begin, grown
-from formulations.handover.utility import CODES
 from formulations.result import BoundKind, Limits, Result, Status, Stopped
 from instances.handover import SlotInstance
 
@@ -48,8 +48,8 @@ def solve_slot_exact(instance: SlotInstance, *, limits: Limits, seed: int = 0, *
         return Result(
             Status.OPTIMAL, decision=empty.decision, objective=0.0, bound=0.0, bound_kind=BoundKind.TREE
         )
-    family, columns = CODES[instance.utility], writable(instance.users)
-    root = envelopes(family, *columns)
+    family, *curves, capacity = columns(instance)
+    root = envelopes(family, *curves)
     deadline = math.inf if limits.time_s is None else perf_counter() + limits.time_s
     most = math.inf if limits.nodes is None else limits.nodes
     search, over, stopped = begin(root, FIRST_NODES), False, Stopped.DONE
@@ -60,7 +60,7 @@ def solve_slot_exact(instance: SlotInstance, *, limits: Limits, seed: int = 0, *
             break
         if search.nodes[MADE] + 2 > len(search.bound):
             search = grown(search)
-        over = advance(family, search, root, instance.capacity_bits, int(min(AT_ONCE, most - spent)))
+        over = advance(family, search, root, capacity, int(min(AT_ONCE, most - spent)))
     return _claim(instance, search, stopped)
 
 

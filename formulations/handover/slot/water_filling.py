@@ -11,7 +11,6 @@ Its optimum has one price θ per bit: y_i is the point of slope θ L_i on the co
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +18,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from formulations.handover.slot.claim import call, claimed, no_more_options, one_of, writable
+from formulations.handover.slot.claim import call, claimed, no_more_options, one_of
+from formulations.handover.slot.columns import Slot, columns
 from formulations.handover.slot.fallbacks import (
     FALLBACKS,
     READINGS,
@@ -28,13 +28,13 @@ from formulations.handover.slot.fallbacks import (
     feasible,
     jumping_demand,
     listed_order,
+    minimum_bits,
     scaled_demand,
     water_fill_some,
 )
-from formulations.handover.slot.price_search import fill
+from formulations.handover.slot.price_search import fill_in
 from formulations.handover.slot.shares import FINISHED, equal, winner_take_all
 from formulations.handover.slot.sides import best_sides
-from formulations.handover.utility import CODES, log_peak, reach, value
 from formulations.result import Limits, Result
 from instances.handover import SlotInstance
 
@@ -47,83 +47,42 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
+ROUNDED = 2.3e-16  # of all caches' bits: what the rounding of price, budget and fractions may be worth
+
 
 @njit(cache=True)
-def water_filling(
-    family: int,
-    cache: Floats,
-    received: Floats,
-    ceiling: Floats,
-    sharpness: Floats,
-    anchor: Floats,
-    capacity: float,
-) -> Floats:
+def water_filling(slot: Slot) -> Floats:
     """Return the bits, (N,), of Theorem 1 in a feasible slot; finished users get none."""
-    chosen = np.flatnonzero(received < FINISHED)
-    return water_fill_some(family, cache, received, ceiling, sharpness, anchor, capacity, chosen)
+    chosen = np.flatnonzero(slot.received < FINISHED)
+    return water_fill_some(slot, chosen)
 
 
-@njit(cache=True)
-def dual_gap(
-    family: int,
-    cache: Floats,
-    floor: Floats,
-    ceiling: Floats,
-    sharpness: Floats,
-    anchor: Floats,
-    y: Floats,
-    price: float,
-    left: float,
-) -> float:
-    """Return the dual value at ``price`` minus Σ A_i(y_i), where ``left`` bits of the budget are unused.
-
-    The gap is θ·left + Σ_i [A_i(w_i) − A_i(y_i) − θ L_i (w_i − y_i)] with w_i the best fraction at the price.
-    """
-    gap = price * left
-    for i in range(len(cache)):
-        best = 1.0
-        if price > 0:
-            d = log_peak(family, ceiling[i], sharpness[i]) - math.log(cache[i]) - math.log(price)
-            best = min(1.0, max(floor[i], anchor[i] + reach(family, d) / sharpness[i])) if d > 0 else floor[i]
-        gain = value(family, ceiling[i], sharpness[i], anchor[i], best)
-        gain -= value(family, ceiling[i], sharpness[i], anchor[i], y[i])
-        gap += gain - price * cache[i] * (best - y[i])
-    return gap
+def _theorem_1(instance: SlotInstance) -> Result | None:
+    """Solve (4) and state its price and dual gap; None where it has no solution."""
+    slot = columns(instance)
+    if not feasible(slot):
+        return None
+    family, cache, received, ceiling, sharpness, anchor, capacity = slot
+    budget = capacity - minimum_bits(slot)
+    # numpy takes large pages for large arrays, which compiled code does not.
+    floor, work = np.maximum(received, anchor), np.empty((3, len(cache)))
+    y, price, gap, steps = fill_in(family, cache, floor, ceiling, sharpness, anchor, budget, work)
+    certificate = {"price_per_bit": price, "gap": gap + ROUNDED * price * float(np.sum(cache))}
+    return claimed(instance, y, counters={"steps": steps}, certificate=certificate)
 
 
-def _theorem_1(instance: SlotInstance) -> Result:
-    """Solve (4) on a feasible slot and state its price and dual gap."""
-    cache, received, ceiling, sharpness, anchor = writable(instance.users)
-    family, floor = CODES[instance.utility], np.maximum(received, anchor)
-    budget = instance.capacity_bits - float(np.sum(cache * (floor - received)))
-    y, price, steps = fill(family, cache, floor, ceiling, sharpness, anchor, budget)
-    left = max(0.0, budget - float(np.sum(cache * (y - floor))))
-    gap = dual_gap(family, cache, floor, ceiling, sharpness, anchor, y, price, left)
-    return claimed(
-        instance,
-        y,
-        counters={"steps": int(steps)},
-        certificate={"price_per_bit": float(price), "gap": max(0.0, float(gap))},
-    )
-
-
-_FALLBACK_KERNELS: dict[str, Callable[..., Floats]] = {
+_FALLBACK_KERNELS: dict[str, Callable[[Slot], Floats]] = {
     "eb": equalised_bytes,
     "wta": winner_take_all,
     "drop-lowest": drop_lowest,
     "exact": best_sides,
 }
-_READING_KERNELS: dict[str, Callable[..., Floats]] = {
+_READING_KERNELS: dict[str, Callable[[Slot], Floats]] = {
     "bisect": jumping_demand,
     "scaled": scaled_demand,
     "arrival-order": listed_order,
     "equal-bytes": equal,
 }
-
-
-def _fits(instance: SlotInstance) -> bool:
-    cache, received, _, _, anchor = writable(instance.users)
-    return bool(feasible(cache, received, anchor, instance.capacity_bits))
 
 
 def solve_water_filling(
@@ -152,7 +111,7 @@ def solve_water_filling(
     """
     no_more_options("water-filling", options)
     kernel = _FALLBACK_KERNELS[one_of("fallback", fallback, FALLBACKS)]
-    return _theorem_1(instance) if _fits(instance) else claimed(instance, call(kernel, instance))
+    return _theorem_1(instance) or claimed(instance, call(kernel, instance))
 
 
 def solve_water_filling_wta(
@@ -194,8 +153,9 @@ def solve_no_admission(
     """
     no_more_options("no-admission", options)
     one_of("reading", reading, READINGS)
-    if _fits(instance):
-        return _theorem_1(instance)
+    best = _theorem_1(instance)
+    if best is not None:
+        return best
     if reading == "nothing":
         return claimed(instance, instance.users.received)
     return claimed(instance, call(_READING_KERNELS[reading], instance))

@@ -4,6 +4,7 @@ import math
 import statistics
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,7 +15,6 @@ from numba import njit
 from formulations.handover.evaluate import evaluate_slot
 from formulations.handover.slot.bisection import solve_bisection
 from formulations.handover.slot.convex import solve_convex
-from formulations.handover.slot.price_search import fill
 from formulations.handover.slot.references import (
     log_bisection,
     root_of_scipy,
@@ -155,7 +155,7 @@ def plain_demand(
     anchor: np.ndarray,
     price: float,
 ) -> float:
-    """Return g at a price as (12) is printed."""
+    """Return the aggregate demand g at a price as (12) is printed."""
     total = 0.0
     for i in range(len(cache)):
         ratio = ceiling[i] * sharpness[i] / (2.0 * cache[i] * price)
@@ -164,11 +164,16 @@ def plain_demand(
     return total
 
 
-def spread_slot(n: int) -> SlotInstance:
-    """Return a slot of ``n`` users who all differ, with a third of what they need."""
-    instance = generate("slot-importance", users=n, seed=1)
-    assert isinstance(instance, SlotInstance)
-    return instance
+def spread_slot(n: int, rng: np.random.Generator) -> SlotInstance:
+    """Return a slot of ``n`` users who all differ, with a third of what they need beyond their anchors."""
+    drawn = generate("slot-importance", users=n, seed=1)
+    assert isinstance(drawn, SlotInstance)
+    sharpness = drawn.users.sharpness * rng.uniform(0.7, 1.4, n)
+    anchor = drawn.users.anchor * rng.uniform(0.8, 1.2, n)
+    users = replace(drawn.users, sharpness=sharpness, anchor=anchor)
+    floor = np.maximum(users.received, anchor)
+    bits = float(np.sum(users.cache_bits * (0.7 * floor + 0.3 - users.received)))
+    return replace(drawn, slot_s=1.0, bandwidth_bps=bits, users=users)
 
 
 def cpu_seconds(function: Callable[[], Any], rounds: int) -> float:
@@ -183,7 +188,7 @@ def cpu_seconds(function: Callable[[], Any], rounds: int) -> float:
 
 
 def test_time_is_a_few_demands_and_grows_linearly() -> None:
-    """Water-filling takes the time of at most 12 demands as printed, 10³ … 10⁵ users, and grows linearly.
+    """An answer with price and gap takes at most 12 demands as printed, 10³ … 10⁵ users, and grows linearly.
 
     Where the machine is disturbed, a quiet round of three decides.
     """
@@ -192,15 +197,12 @@ def test_time_is_a_few_demands_and_grows_linearly() -> None:
     def measured() -> tuple[float, float]:
         ratios, seconds = [], []
         for n in (1000, 10_000, 100_000):
-            users = spread_slot(n).users
-            cache, ceiling = users.cache_bits.copy(), users.ceiling.copy()
-            sharpness = users.sharpness * rng.uniform(0.7, 1.4, n)
-            anchor = users.anchor * rng.uniform(0.8, 1.2, n)
-            floor = np.maximum(users.received, anchor)
-            curve = (cache, floor, ceiling, sharpness, anchor)
-            budget = 0.3 * float(np.sum(cache * (1.0 - floor)))
-            _, price, _ = fill(0, *curve, budget)
-            whole = cpu_seconds(partial(fill, 0, *curve, budget), 7)
+            instance = spread_slot(n, rng)
+            users = instance.users
+            floor = np.maximum(users.received, users.anchor)
+            curve = (users.cache_bits, floor, users.ceiling, users.sharpness, users.anchor)
+            price = solve_water_filling(instance, limits=Limits()).certificate["price_per_bit"]
+            whole = cpu_seconds(partial(solve_water_filling, instance, limits=Limits()), 7)
             once = cpu_seconds(partial(plain_demand, *curve, price), 7)
             ratios.append(whole / once)
             seconds.append(whole)

@@ -1,6 +1,7 @@
 """Claims about slot prices as bounds."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -8,10 +9,10 @@ import pytest
 from formulations.handover.horizon.certificate import price_bound
 from formulations.handover.simulate import POLICIES, solve_policy
 from formulations.handover.utility import values
-from formulations.handover.verify import verified_bound
+from formulations.handover.verify import verified_bound, verified_slot_bound
 from formulations.result import Limits
 from instances.errors import InputError
-from instances.handover import UTILITIES, HandoverTrace
+from instances.handover import UTILITIES, HandoverTrace, SlotInstance, SlotUsers
 from tests.formulations.handover.cases import TRACES, random_trace, trace_of
 
 
@@ -96,6 +97,16 @@ def test_price_at_the_steepest_slope_is_accepted() -> None:
     for factor in (1 - 1e-15, 1.0, 1 + 1e-15):
         prices: dict[int | str, float] = {t: price * factor for t in range(110)}
         assert math.isclose(verified_bound(instance, prices), price_bound(instance, prices), rel_tol=1e-12)
+
+
+@pytest.mark.parametrize(("utility", "divisor"), [("algebraic", 2), ("logistic", 4)])
+def test_price_of_a_peak_to_the_last_digit_bounds_the_slot(utility: str, divisor: int) -> None:
+    """At a price that is exactly the largest slope the best fraction is the anchor: θ C + A(τ) − θ L τ."""
+    users = SlotUsers(*(np.array([x]) for x in (1e9, 0.0, 0.9, 50.0, 0.25)))
+    instance = SlotInstance("peak", utility, 1.0, 3e8, users)
+    price = Fraction(45, divisor) / 10**9
+    exact = price * 3 * 10**8 + Fraction(45, 100) - price * 25 * 10**7
+    assert exact <= verified_slot_bound(instance, price) <= float(exact) * (1 + 1e-15)
 
 
 @pytest.mark.parametrize("bound", [price_bound, verified_bound])

@@ -9,7 +9,7 @@ import pytest
 
 from formulations.handover.evaluate import evaluate_slot
 from formulations.handover.horizon.tangent import solve_tangent
-from formulations.handover.slot.claim import writable
+from formulations.handover.slot.columns import columns
 from formulations.handover.slot.envelope import bits_at, envelopes, filled
 from formulations.handover.slot.shares import solve_equal, solve_winner_take_all
 from formulations.handover.slot.slot_exact import solve_slot_exact
@@ -125,9 +125,9 @@ def test_price_is_at_most_the_slope_of_who_entered_last(utility: str) -> None:
     """With a budget that ends at the flattest user's touching point, the price is at most its slope."""
     rng, family = np.random.default_rng(5), CODES[utility]
     for _ in range(50):
-        columns = writable(tight_slot(rng, utility, 4).users)
-        columns[1][3], columns[2][3] = 0.0, 1e-8
-        users = envelopes(family, *columns)
+        slot = columns(tight_slot(rng, utility, 4))
+        slot.received[3], slot.ceiling[3] = 0.0, 1e-8
+        users = envelopes(*slot[:-1])
         order = np.argsort(-users.steepness)
         slope = math.exp(users.steepness[order[3]])
         needed = bits_at(family, users, order, users.steepness[order[3]])

@@ -16,7 +16,9 @@ from formulations.handover.slot.water_filling import (
     solve_water_filling_wta,
 )
 from formulations.handover.utility import log_slopes
+from formulations.handover.verify import verified_slot_bound
 from formulations.result import Limits, Result, Status
+from instances.decimals import as_decimal
 from instances.decisions import Allocation
 from instances.errors import InputError
 from instances.handover import UTILITIES, SlotInstance, SlotUsers
@@ -114,6 +116,19 @@ def test_water_filling_satisfies_the_optimality_conditions(utility: str) -> None
 
 
 @pytest.mark.parametrize("utility", UTILITIES)
+def test_gap_is_at_least_what_the_verifier_finds(utility: str, counted: Callable[[int], int]) -> None:
+    """The price proves no more than the claimed gap above the decision's value, up to these two roundings."""
+    rng = np.random.default_rng(13)
+    for _ in range(counted(200)):
+        instance = random_slot(rng, utility)
+        result = run("ours_eb", instance)
+        assert isinstance(result.decision, Allocation)
+        worth = evaluate_slot(instance, result.decision).objective
+        bound = verified_slot_bound(instance, as_decimal(result.certificate["price_per_bit"]))
+        assert bound - worth <= result.certificate["gap"] + 4e-16 * bound
+
+
+@pytest.mark.parametrize("utility", UTILITIES)
 def test_no_random_allocation_beats_water_filling(utility: str) -> None:
     """No allocation that lifts everybody within the budget is worth more than water-filling."""
     rng = np.random.default_rng(8)
@@ -139,6 +154,16 @@ def test_almost_linear_utilities_use_the_budget() -> None:
         result = run("ours_eb", instance)
         assert math.isclose(math.fsum(bits_of(result, instance)), capacity, rel_tol=1e-14)
         assert result.certificate["gap"] <= 1e-15
+
+
+def test_steepness_beyond_doubles_is_no_trap() -> None:
+    """Where the ratio of two users' slopes is no double, the steeper one is served first, to its end."""
+    for utility in UTILITIES:
+        columns = [[1e-20, 1e20], [0.0, 0.0], [0.9, 1e-250], [40.0, 1e5], [0.1, 0.0]]
+        users = SlotUsers(*(np.array(column) for column in columns))
+        instance = SlotInstance("far", utility, 1.0, 5e19, users)
+        y = fraction_of(run("ours_eb", instance))
+        assert y.tolist() == pytest.approx([1.0, 0.5], rel=1e-12)
 
 
 @pytest.mark.parametrize("key", ALL)

@@ -7,7 +7,18 @@ import numpy as np
 import pytest
 from flint import arb
 
-from formulations.handover.utility import CODES, drop, drop_rate, log_slopes, reach, slopes, value, values
+from formulations.handover.utility import (
+    CODES,
+    drop,
+    drop_rate,
+    log_slopes,
+    reach,
+    slope,
+    slopes,
+    total,
+    value,
+    values,
+)
 from instances.handover import UTILITIES
 
 PEAKS = {"algebraic": 2, "logistic": 4, "erf": math.sqrt(math.pi), "arctan": math.pi}
@@ -51,10 +62,28 @@ def test_slope_is_the_derivative(utility: str) -> None:
 
 
 @pytest.mark.parametrize("utility", UTILITIES)
+def test_slope_falls_by_drop(utility: str) -> None:
+    """``slope`` is the exponential of the logarithm of the slope."""
+    for u in (0.0, 1e-9, 0.3, 2.0, 20.0):
+        y = np.array([0.2 + u / 7.0])
+        expected = float(slopes(utility, *columns(0.9, 7.0, 0.2), y)[0])
+        assert math.isclose(slope(CODES[utility], 0.9, 7.0, u), expected, rel_tol=1e-12)
+
+
+@pytest.mark.parametrize("utility", UTILITIES)
+def test_total_is_the_rounded_sum(utility: str) -> None:
+    """``total`` is the exact sum of the values to a rounding, whatever their sizes and order."""
+    rng = np.random.default_rng(5)
+    curve = (10.0 ** rng.uniform(-12, 6, 5000), rng.uniform(1.0, 60.0, 5000), rng.uniform(0.0, 0.5, 5000))
+    y = rng.uniform(0.0, 1.0, 5000)
+    assert math.isclose(total(utility, *curve, y), math.fsum(values(utility, *curve, y)), rel_tol=2.3e-16)
+
+
+@pytest.mark.parametrize("utility", UTILITIES)
 def test_slope_peaks_at_the_anchor(utility: str) -> None:
     """The slope at the anchor is Mk over the family's constant."""
-    slope = slopes(utility, *columns(0.9, 7.0, 0.2, 0.2))[0]
-    assert math.isclose(slope, 0.9 * 7.0 / PEAKS[utility], rel_tol=1e-14)
+    peak = slopes(utility, *columns(0.9, 7.0, 0.2, 0.2))[0]
+    assert math.isclose(peak, 0.9 * 7.0 / PEAKS[utility], rel_tol=1e-14)
 
 
 @pytest.mark.parametrize("utility", UTILITIES)
