@@ -11,6 +11,7 @@ from bench.jobs.exports import selection
 from bench.jobs.exports.lines import records_as_lines
 from bench.jobs.job import Record
 from bench.judging.claims import judge_all
+from bench.judging.selecting import RecordList
 from instances.errors import InputError
 from instances.files import write_whole
 from reports import balance_tables, provenance, tables
@@ -91,6 +92,7 @@ def write_report(
     used, older = newest(kept)
     if anonymous:
         used, store = anonymised(used), None if store is None else Path(store.name)
+    used = RecordList(used)
     judged, made = judge_all(used), _tables(used)
     environment = provenance.environment_of(used, anonymous)
     try:
@@ -113,7 +115,8 @@ def newest(records: Sequence[Record]) -> tuple[list[Record], int]:
 
     A row that was skipped gives way to one of the same source and method that was not.
     """
-    ran = {_place(r) for r in records if r.status != "skipped"}
+    skipped = {_place(r) for r in records if r.status == "skipped"}
+    ran = {_place(r) for r in records if r.status != "skipped"} if skipped else set()
     used = selection.newest(r for r in records if r.status != "skipped" or _place(r) not in ran)
     return used, len(records) - len(used)
 
