@@ -144,7 +144,8 @@ def label_of(problem: str, method: str) -> str:
     """Return the method's label, fit for a figure: a stranger's name is never taken for mathematics."""
     if (problem, method) in METHODS:
         return METHODS[problem, method].label
-    name = "".join(c if " " <= c <= "~" else "?" for c in method.rpartition(":")[2])[:30]
+    name = method if ".py:" in method else method.rpartition(":")[2]
+    name = "".join(c if " " <= c <= "~" else "?" for c in name)[-30:]
     return name.replace("\\", "/").replace("$", r"\$").lstrip("_") or "own method"
 
 
