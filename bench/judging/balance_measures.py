@@ -105,9 +105,15 @@ def single_user_rows(records: Iterable[Record], family: str, method: str) -> dic
     rows: dict[float, list[Record]] = defaultdict(list)
     for r in select(records, experiment="balance-fig1", family=family, method=method):
         tokens = setting_of(r, "output_max")
-        if tokens and r.feasible and r.checked_objective == 1.0:
+        if tokens and r.feasible and r.checked_objective == 1.0 and _costs_known(r):
             rows[tokens].append(r)
     return dict(sorted(rows.items()))
+
+
+def _costs_known(record: Record) -> bool:
+    checked = record.extra.get("checked")
+    names = ("seconds_ad", "seconds_sd", "memory_bytes")
+    return isinstance(checked, dict) and all(isinstance(checked.get(name), int | float) for name in names)
 
 
 def single_user_value(record: Record, detail: str) -> float:
