@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from typing import Any
 
 from instances.errors import InputError, shown
@@ -43,6 +44,8 @@ def parse(text: str, *, finite: bool = True) -> Any:
 
 
 def _check_depth(text: str) -> None:
+    if text.count("[") + text.count("{") <= MAX_DEPTH:
+        return
     depth = 0
     for match in _STRING_OR_BRACKET.finditer(text):
         token = match.group()
@@ -55,11 +58,10 @@ def _check_depth(text: str) -> None:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in result:
-            raise InputError(f"{shown(key)}: found twice, expected once")
-        result[key] = value
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        twice = next(key for key, n in Counter(key for key, _ in pairs).items() if n > 1)
+        raise InputError(f"{shown(twice)}: found twice, expected once")
     return result
 
 

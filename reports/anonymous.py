@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 import re
 import socket
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
 from pathlib import Path, PureWindowsPath
@@ -16,7 +16,10 @@ from bench.jobs.job import Record
 __all__ = ["anonymised"]
 
 _KEPT = ("key", "instance_sha256", "method_version", "started_utc")
-_PATH = re.compile(r"(?<![^\s\"'`(:=\[,])(?:[A-Za-z]:)?[\\/](?:[^\s\"'`:\\/]+[\\/])*(?=[^\s\"'`:\\/])")
+_PATH = re.compile(
+    r"(?<![\w.)\]\\/])(?<!https:)(?:[A-Za-z]:|~\w*|\.\.?)?[\\/]+(?:[^\s\"'`:\\/]+[\\/]+)*(?=[^\s\"'`:\\/])"
+)
+_HOME = re.compile(r"(?:home|Users)[\\/]+([^\\/]+)[\\/]")
 _NOBODY = ("root", "user", "runner", "home", "localhost")  # words that tell nothing
 
 
@@ -36,10 +39,11 @@ def _anonymised(record: Record, hidden: Sequence[tuple[re.Pattern[str], str]]) -
     return replace(record, **(texts | {"host": "", "git_commit": ""}))
 
 
-def _names(records: Iterable[Record]) -> set[str]:
+def _names(records: Sequence[Record]) -> set[str]:
     """Return what must not be told: hosts, commits, and the user of this machine."""
     found = {text for r in records for text in (r.host, r.git_commit.rstrip("+"))}
     found |= {socket.gethostname(), Path.home().name}
+    found |= {name for r in records for folder in _folders(r) for name in _HOME.findall(folder)}
     with suppress(KeyError, OSError):  # a user without a name
         found.add(getpass.getuser())
     return {name for name in found if len(name) > 2 and name not in _NOBODY}

@@ -19,6 +19,7 @@ from bench.jobs.job import Record
 from bench.judging.balance_measures import GapPoint, average_gain, gap_points
 from bench.judging.claims import published_claims
 from bench.judging.measures import Measurement, NotTestableError
+from bench.judging.selecting import select
 from bench.judging.statistics import Mean
 from reports.cells import Cell, Table, cell, code, figures, mean_text
 
@@ -30,7 +31,7 @@ def gains_table(records: Sequence[Record]) -> Table:
     published = {c.measure: c.value for c in published_claims()}
     rows = []
     for sweep in SWEEPS.values():
-        own = [r for r in records if r.experiment == sweep.experiment]
+        own = select(records, experiment=sweep.experiment)
         for family in sweep.families if own else ():
             for baseline in sweep.baselines:
                 measured = _gain(own, sweep, family, baseline)
@@ -94,12 +95,11 @@ def _gap_cells(point: GapPoint) -> tuple[str, ...]:
 
 def exact_table(records: Sequence[Record]) -> Table:
     """Return how far the exact methods came on the same instances: time, proofs, value and bound."""
-    rows = []
+    own, rows = select(records, experiment="balance-exact"), []
     for family in EXACT_FAMILIES:
         for size in EXACT_SIZES:
             for method in EXACT_METHODS:
-                place = ("balance-exact", family, size, method)
-                group = [r for r in records if (r.experiment, r.family, r.size, r.method) == place]
+                group = select(own, family=family, size=size, method=method)
                 if group:
                     rows.append((code(family), str(size), method, *_exact_cells(group)))
     columns = ("family", "K", "method", "n", "proved", "median time (s)", "mean value", "mean bound")

@@ -11,8 +11,9 @@ import numpy as np
 from bench.jobs.job import Record
 from bench.judging.bounds import EXPERIMENT, secant_traces, segments_for
 from bench.judging.measures import load_of
+from bench.judging.selecting import select
 from bench.judging.statistics import mean_of
-from reports.cells import Table, cell, code, decimals, figures, mean_text, select
+from reports.cells import Table, cell, code, decimals, figures, mean_text
 
 __all__ = ["bounds_table"]
 

@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from bench.jobs.job import Record
 from bench.judging.statistics import Mean
@@ -21,7 +20,6 @@ __all__ = [
     "keys_of",
     "mean_text",
     "percent",
-    "select",
     "spans",
 ]
 
@@ -65,11 +63,6 @@ def cell(text: str, records: Iterable[Record]) -> Cell:
 def keys_of(text: str) -> tuple[str, ...]:
     """Return the keys behind a cell, none behind a plain text."""
     return text.keys if isinstance(text, Cell) else ()
-
-
-def select(records: Iterable[Record], **wanted: Any) -> list[Record]:
-    """Return the records whose fields have the wanted values."""
-    return [r for r in records if all(getattr(r, name) == value for name, value in wanted.items())]
 
 
 def code(text: str) -> str:

@@ -133,7 +133,10 @@ def _answer_row(answer: Answer) -> tuple[str, ...]:
 def methods_table(groups: Sequence[MethodGaps]) -> Table:
     """Return every method's gap and time by experiment, with how many of its runs ended well."""
     rows = []
-    expected = {g.experiment: _places(h for h in groups if h.experiment == g.experiment) for g in groups}
+    experiments: dict[str, list[MethodGaps]] = defaultdict(list)
+    for g in groups:
+        experiments[g.experiment].append(g)
+    seen = {name: _places(own) for name, own in experiments.items()}
     for g in groups:
         times = seconds_by_place(g.runs)
         reached = sum(gap.value == 0.0 for gap in g.gaps)
@@ -144,7 +147,7 @@ def methods_table(groups: Sequence[MethodGaps]) -> Table:
                 code(g.method),
                 role_of(g),
                 cell(f"{g.ok}/{g.places}", g.runs),
-                f"{g.places}/{expected[g.experiment]}",
+                f"{g.places}/{max(_planned(g.runs, 'instances') or seen[g.experiment], g.places)}",
                 *_gap_cells(g.gaps)[:2],
                 _reference_text(g.gaps),
                 cell(f"{reached}/{len(g.gaps)}" if g.gaps else "–", (x.record for x in g.gaps)),
@@ -159,7 +162,8 @@ def methods_table(groups: Sequence[MethodGaps]) -> Table:
     note = (
         "Gap: (bound − checked value) / bound, to the least bound of any method on the same instance; where "
         "a checked value reaches that bound it is the optimum. Of repetitions the fastest counts. “Ran on” "
-        "is out of the instances and seeds of the experiment that any method ran on."
+        "is out of the instances and seeds that the experiment has for the method; where no row says how "
+        "many, out of those that any method ran on."
     )
     right = frozenset(("n ok", "ran on", "no gap", *columns[5:7], *columns[9:]))
     return Table("Gap and time by method", columns, rows, right, note)
@@ -207,18 +211,21 @@ def runs_table(records: Sequence[Record]) -> Table:
         limits = [r for r in own if r.status not in FAILED and not ended_well(r)]
         listed = ", ".join(f"{n} {status}" for status, n in sorted(counts.items()))
         methods, instances = {r.method for r in own}, {instance_of(r) for r in own}
+        planned = _planned(own, "runs")
+        expected = max(planned, len(own))
         rows.append(
             (
                 experiment,
                 str(len(methods)),
                 str(len(instances)),
-                cell(f"{len(good)}/{len(own)}", own),
+                cell(f"{len(good)}/{expected}", own),
+                str(expected - len(own)) if planned else "–",
                 cell(str(len(limits)), limits),
                 listed,
             )
         )
-    columns = ("experiment", "methods", "instances", "n ok", "of them at a limit", "statuses")
-    return Table("Runs", columns, rows, frozenset(columns[1:5]))
+    columns = ("experiment", "methods", "instances", "n ok", "not run yet", "of them at a limit", "statuses")
+    return Table("Runs", columns, rows, frozenset(columns[1:6]))
 
 
 def failed_table(records: Sequence[Record]) -> Table:
@@ -273,6 +280,11 @@ def _reference_text(gaps: Sequence[Gap]) -> str:
     if proved in (0, len(gaps)):
         return "the optimum" if proved else "a bound"
     return f"the optimum ({proved}), a bound ({len(gaps) - proved})"
+
+
+def _planned(records: Sequence[Record], what: str) -> int:
+    """Return how large the grid of these rows is, 0 where none says so."""
+    return max((int((r.extra.get("planned") or {}).get(what, 0)) for r in records), default=0)
 
 
 def _places(groups: Iterable[MethodGaps]) -> int:

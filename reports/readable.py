@@ -48,7 +48,11 @@ def _check_extra(record: Record) -> None:
     pairs = all(isinstance(p, list | tuple) and len(p) == 2 for p in settings or []) if settings else True
     if not isinstance(source, dict | None) or not isinstance(settings, list | tuple | None) or not pairs:
         raise InputError(f"extra.source: found {shown(source)}, expected where the instance comes from")
-    numbers = [("verified_bound", record.extra.get("verified_bound"))]
+    planned = record.extra.get("planned")
+    if not isinstance(planned, dict | None):
+        raise InputError(f"extra.planned: found {shown(planned)}, expected the size of the grid")
+    numbers = [(f"planned.{key}", value) for key, value in (planned or {}).items()]
+    numbers += [("verified_bound", record.extra.get("verified_bound"))]
     numbers += [(key, value) for key, value in settings or [] if key == "rate_per_s"]
     for name, value in numbers:
         plain = isinstance(value, int | float) and not isinstance(value, bool)

@@ -11,6 +11,7 @@ from bench.jobs.exports import selection
 from bench.jobs.exports.lines import records_as_lines
 from bench.jobs.job import Record
 from bench.judging.claims import judge_all
+from bench.judging.selecting import RecordList
 from instances.errors import InputError
 from instances.files import write_whole
 from reports import balance_tables, provenance, tables
@@ -37,6 +38,7 @@ from reports.handover_tables import handover_tables
 from reports.html import html_page
 from reports.latex import latex
 from reports.markdown import markdown_page
+from reports.own_methods import without_folders
 from reports.page import Drawing, Page, Point
 from reports.readable import readable
 from reports.repeat import keys_by_cell
@@ -84,7 +86,8 @@ def write_report(
 ) -> list[Table]:
     """Write the report of the records and return its leading tables: the checks, then the claims.
 
-    Of the rows of one run, the latest is used; rows that are no records are left out and listed.
+    Of the rows of one run, the latest is used; rows that are no records are left out and listed. Own methods
+    are named without their folders, but in ``records.jsonl``.
     ``anonymous`` leaves out hosts, commits, folders and names of users. ``store`` is named in the commands
     that repeat a cell.
 
@@ -97,21 +100,22 @@ def write_report(
     used, older = newest(kept)
     if anonymous:
         used, store = anonymised(used), None if store is None else Path(store.name)
-    judged, made = judge_all(used), _tables(used)
-    environment = provenance.environment_of(used, anonymous)
+    shown = RecordList(without_folders(used))
+    judged, made = judge_all(shown), _tables(shown)
+    environment = provenance.environment_of(shown, anonymous)
     try:
         _remove_former(folder)
-        drawn = _drawings(used, folder / "figures")
-        page = page_of(Rows(used, older, refused), judged, drawn, made, environment, anonymous)
+        drawn = _drawings(shown, folder / "figures")
+        page = page_of(Rows(shown, older, refused), judged, drawn, made, environment, anonymous)
         _write_tables(page, folder / "tables")
-        write_whole(folder / "index.html", html_page(page, used, store))
+        write_whole(folder / "index.html", html_page(page, shown, store))
         write_whole(folder / "report.md", markdown_page(page))
         write_whole(folder / "records.jsonl", records_as_lines(used))
         write_whole(folder / "environment.json", json.dumps(environment, indent=1) + "\n")
     except OSError as error:
         raise InputError(f"{folder}: found {error.strerror}, expected a folder to write to") from None
     checks = [table for table in made if table.title.startswith(CHECKS)]
-    return filled([*checks, tables.claims_table(judged, used)])
+    return filled([*checks, tables.claims_table(judged, shown)])
 
 
 def newest(records: Sequence[Record]) -> tuple[list[Record], int]:
@@ -119,7 +123,8 @@ def newest(records: Sequence[Record]) -> tuple[list[Record], int]:
 
     A row that was skipped gives way to one of the same source and method that was not.
     """
-    ran = {_place(r) for r in records if r.status != "skipped"}
+    skipped = {_place(r) for r in records if r.status == "skipped"}
+    ran = {_place(r) for r in records if r.status != "skipped"} if skipped else set()
     used = selection.newest(r for r in records if r.status != "skipped" or _place(r) not in ran)
     return used, len(records) - len(used)
 

@@ -18,8 +18,9 @@ from bench.judging.measures import (
     witness_counts,
 )
 from bench.judging.mmkp_gaps import MmkpRun, gap_at, runs_of
+from bench.judging.selecting import select
 from bench.judging.statistics import Mean, mean_of
-from reports.cells import Cell, Table, cell, code, decimals, figures, mean_text, select
+from reports.cells import Cell, Table, cell, code, decimals, figures, mean_text
 from reports.figures.clairvoyant import POLICIES, shares_by_load
 from reports.figures.fig6 import throughput_by_size
 from reports.figures.growth import growth_fits
@@ -285,7 +286,7 @@ def mmkp_table(records: Sequence[Record]) -> Table:
 
 def files_table(records: Sequence[Record]) -> Table:
     """Return each method on the user's own instances: value, share of the best bound, time."""
-    own = [r for r in records if r.experiment == "files"]
+    own = select(records, experiment="files")
     bounds: dict[str, float] = {}
     for r in own:
         if r.bound is not None and r.status not in ("error", "inconsistent"):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
-from bench.jobs.job import Job, Record
+from bench.jobs.job import Job, Record, parameters_of
 from bench.jobs.run import blank_record
 from bench.jobs.sources import source_from_dict
 from bench.jobs.store import Store
@@ -17,11 +19,24 @@ REPEATED = ("error", "skipped")  # statuses of rows that are run again
 
 
 def keyed_runs(jobs: Sequence[Job]) -> list[tuple[str, Job]]:
-    """Return the jobs with their rows' keys, each run once."""
+    """Return the jobs with their rows' keys, each run once, and each with the size of its grid.
+
+    A row says on how many instances and seeds its method is to run (``instances``), and how many runs its
+    experiment has (``runs``): what an interrupted run left out is then still expected.
+    """
     keyed: dict[str, Job] = {}
     for job in jobs:
         keyed.setdefault(blank_record(job).key, job)
-    return list(keyed.items())
+    runs = Counter(job.experiment for job in keyed.values())
+    places = Counter(name for name, _, _ in {(_method_of(j), j.source, j.seed) for j in keyed.values()})
+    return [
+        (key, replace(job, planned={"instances": places[_method_of(job)], "runs": runs[job.experiment]}))
+        for key, job in keyed.items()
+    ]
+
+
+def _method_of(job: Job) -> tuple[str, ...]:
+    return job.experiment, job.problem, job.method, parameters_of(job.options)
 
 
 def job_of(record: Record) -> Job:
@@ -36,6 +51,7 @@ def job_of(record: Record) -> Job:
         record.extra["method_seed"],
         record.repetition,
         record.extra["timing"],
+        planned=record.extra.get("planned"),
     )
 
 

@@ -29,6 +29,7 @@ class Job:
     repetition: int = 0
     timing: bool = False  # its time is published
     keep_decision: bool = True  # in the record; grids of thousands of runs keep only what was checked
+    planned: dict[str, int] | None = field(default=None, compare=False)  # how large its grid is
 
     def key(self, instance_sha256: str) -> str:
         """Return the row's primary key: the same run of the same code has the same key."""

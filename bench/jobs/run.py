@@ -150,7 +150,12 @@ def blank_record(job: Job) -> Record:
         host=socket.gethostname(),
         git_commit=git_commit(),
         started_utc=datetime.now(UTC).isoformat(timespec="milliseconds"),
-        extra={"source": source_as_dict(job.source), "timing": job.timing, "method_seed": job.seed},
+        extra={
+            "source": source_as_dict(job.source),
+            "timing": job.timing,
+            "method_seed": job.seed,
+            "planned": job.planned,
+        },
     )
 
 

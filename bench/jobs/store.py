@@ -18,6 +18,7 @@ __all__ = ["DEFAULT_STORE", "SCHEMA_VERSION", "Store", "jsonable"]
 
 DEFAULT_STORE = Path("results/records.sqlite")
 SCHEMA_VERSION = 1
+_COLUMNS = tuple(Record.columns())
 _TYPES = {"float": "REAL", "int": "INTEGER", "bool": "INTEGER"}
 
 
@@ -98,7 +99,7 @@ class Store:
 
     def add(self, record: Record) -> None:
         """Insert or replace one row and commit it."""
-        values = [_to_column(getattr(record, name)) for name in Record.columns()]
+        values = [_to_column(getattr(record, name)) for name in _COLUMNS]
         marks = ", ".join("?" * len(values))
         with self._one_line():
             self._connection.execute(f"INSERT OR REPLACE INTO records VALUES ({marks})", values)
@@ -135,7 +136,7 @@ def _to_column(value: Any) -> Any:
 
 
 def _from_row(row: sqlite3.Row) -> Record:
-    values = {name: row[name] for name in Record.columns()}
+    values = {name: row[name] for name in _COLUMNS}
     values["extra"] = parse(values["extra"]) if values["extra"] else {}
     values["feasible"] = None if values["feasible"] is None else bool(values["feasible"])
     return Record(**values)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from bench.experiments.balance_sweeps import FIG1_OUTPUTS, SWEEPS, USERS, Sweep
 from bench.jobs.job import Record
 from bench.judging.measures import FIG6_FAMILY, Measurement, NotTestableError, fastest_seconds, medians
+from bench.judging.selecting import select
 from bench.judging.statistics import Mean, mean_gain, mean_of, power_law
 from instances.presets import BALANCE_PRESETS
 
@@ -61,9 +62,9 @@ def sweep_points(
 ) -> dict[float, SweepPoint]:
     """Return users served / K by the sweep's value, the mean over seeds with its interval."""
     chosen, rows = SWEEPS[experiment], defaultdict(list)
-    for r in records:
+    for r in select(records, experiment=experiment, family=family, method=method):
         at = _place(r, chosen)
-        if (r.experiment, r.family, r.method) == (experiment, family, method) and at is not None and r.size:
+        if at is not None and r.size:
             rows[at].append(r)
     points = {}
     for at, group in sorted(rows.items()):
@@ -86,7 +87,7 @@ def average_gain(records: Iterable[Record], experiment: str, family: str, baseli
         Where a value of the sweep has no pair of runs, or the baseline serves nobody.
     """
     chosen = SWEEPS[experiment]
-    runs = [r for r in records if (r.experiment, r.family) == (experiment, family)]
+    runs = select(records, experiment=experiment, family=family)
     used = [r for r in runs if r.method in ("hybrid", baseline)]
     ours, theirs = (_served(used, chosen, method) for method in ("hybrid", baseline))
     points = [float(v) for v in chosen.values]
@@ -102,12 +103,17 @@ def average_gain(records: Iterable[Record], experiment: str, family: str, baseli
 def single_user_rows(records: Iterable[Record], family: str, method: str) -> dict[float, list[Record]]:
     """Return the rows of Fig. 1 in which the one user is served, by output tokens."""
     rows: dict[float, list[Record]] = defaultdict(list)
-    for r in records:
+    for r in select(records, experiment="balance-fig1", family=family, method=method):
         tokens = setting_of(r, "output_max")
-        served = r.feasible and r.checked_objective == 1.0
-        if (r.experiment, r.family, r.method) == ("balance-fig1", family, method) and tokens and served:
+        if tokens and r.feasible and r.checked_objective == 1.0 and _costs_known(r):
             rows[tokens].append(r)
     return dict(sorted(rows.items()))
+
+
+def _costs_known(record: Record) -> bool:
+    checked = record.extra.get("checked")
+    names = ("seconds_ad", "seconds_sd", "memory_bytes")
+    return isinstance(checked, dict) and all(isinstance(checked.get(name), int | float) for name in names)
 
 
 def single_user_value(record: Record, detail: str) -> float:
@@ -118,7 +124,7 @@ def single_user_value(record: Record, detail: str) -> float:
     return checked[detail]
 
 
-def single_user_change(records: Iterable[Record], family: str, detail: str) -> Measurement:
+def single_user_change(records: Sequence[Record], family: str, detail: str) -> Measurement:
     """Return the mean change from AD to SD of one user's seconds or memory, %.
 
     Raises
@@ -126,8 +132,7 @@ def single_user_change(records: Iterable[Record], family: str, detail: str) -> M
     NotTestableError
         Where a number of output tokens has no pair of runs.
     """
-    every = list(records)
-    rows = {method: single_user_rows(every, family, method) for method in ("sd-only", "ad-only")}
+    rows = {method: single_user_rows(records, family, method) for method in ("sd-only", "ad-only")}
     sd, ad = (
         {at: {r.seed: single_user_value(r, detail) for r in group} for at, group in by_length.items()}
         for by_length in rows.values()
@@ -141,7 +146,7 @@ def single_user_change(records: Iterable[Record], family: str, detail: str) -> M
 
 def gap_points(records: Sequence[Record], family: str, method: str) -> dict[int, GapPoint]:
     """Return a method's mean gap to the least bound by size, from ``balance-gap``."""
-    rows = [r for r in records if (r.experiment, r.family) == ("balance-gap", family)]
+    rows = select(records, experiment="balance-gap", family=family)
     bounds: dict[str, float] = {}
     best: dict[str, float] = {}
     for r in rows:
@@ -219,8 +224,8 @@ def _literal_exponent(records: Sequence[Record]) -> Measurement:
         raise NotTestableError(f"found {len(points)} sizes, a growth fit takes at least 6")
     fit = power_law(list(points), list(points.values()))
     detail = f"K = {min(points)} … {max(points)}, largest log residual {fit.residual:.2g}"
-    timed = ("balance-fig6", FIG6_FAMILY, "hybrid-literal")
-    keys = tuple(r.key for r in records if (r.experiment, r.family, r.method) == timed and r.size in points)
+    timed = select(records, experiment="balance-fig6", family=FIG6_FAMILY, method="hybrid-literal")
+    keys = tuple(r.key for r in timed if r.size in points)
     return Measurement(fit.growth, fit.low, fit.high, fit.n, fit.n, "sampled", detail, keys=keys)
 
 

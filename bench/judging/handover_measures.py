@@ -14,6 +14,7 @@ from bench.experiments.handover_sweeps import BASELINES, SWEEPS, Curve
 from bench.jobs.job import Record, parameters_of
 from bench.jobs.sources import source_from_dict
 from bench.judging.measures import PERCENT, SOLVED, Measurement, NotTestableError
+from bench.judging.selecting import select
 from bench.judging.statistics import Mean, mean_of
 from formulations.handover.hybrid import hybrid_latencies
 from instances.handover import HandoverTrace
@@ -53,12 +54,10 @@ def curve_rows(records: Iterable[Record], experiment: str, curve: Curve) -> dict
     """Return the rows behind each point of a curve, by the sweep's value, one a seed."""
     chosen, parameters = SWEEPS[experiment], parameters_of(curve.options)
     rows: dict[float, dict[int, Record]] = defaultdict(dict)
-    for r in records:
-        same = (r.experiment, r.method, r.family, r.parameters) == (
-            experiment, curve.method, curve.family, parameters
-        )  # fmt: skip
+    own = select(records, experiment=experiment, family=curve.family, method=curve.method)
+    for r in select(own, parameters=parameters):
         at = settings_of(r).get(chosen.axis)
-        if same and at is not None and r.size and r.feasible and r.status in SOLVED:
+        if at is not None and r.size and r.feasible and r.status in SOLVED:
             rows[at][r.seed] = r
     return {at: list(by_seed.values()) for at, by_seed in sorted(rows.items())}
 

@@ -13,7 +13,17 @@ from bench.judging.handover_measures import settings_of
 from bench.judging.measures import SOLVED, certified_bounds
 from bench.judging.statistics import Mean, mean_of
 
-__all__ = ["LOSSES", "VERSIONS", "Closed", "Version", "closed_shares", "gap_points", "gaps_by_load"]
+__all__ = [
+    "BOUND",
+    "LOSSES",
+    "VERSIONS",
+    "Closed",
+    "Version",
+    "closed_shares",
+    "gap_points",
+    "gaps_by_load",
+    "rows_by_load",
+]
 
 EXPERIMENT = "handover-horizon"
 BOUND = "bound"
@@ -110,6 +120,19 @@ def gaps_by_load(records: Sequence[Record], upper: Version | str, lower: Version
         if key in high and set(settings) == {"rate_per_s"}:
             groups[settings["rate_per_s"]].append(high[key] - low[key])
     return {load: mean_of(column) for load, column in sorted(groups.items())}
+
+
+def rows_by_load(
+    records: Sequence[Record], upper: Version | str, lower: Version
+) -> dict[float, list[Record]]:
+    """Return the rows behind each of ``gaps_by_load``; behind the bound is every row that has one."""
+    groups: dict[float, list[Record]] = defaultdict(list)
+    for r in records:
+        settings = settings_of(r)
+        above = r.bound is not None if isinstance(upper, str) else _is(r, upper)
+        if r.experiment == EXPERIMENT and set(settings) == {"rate_per_s"} and (above or _is(r, lower)):
+            groups[settings["rate_per_s"]].append(r)
+    return groups
 
 
 def _values(records: Iterable[Record], version: Version | str) -> dict[Key, float]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bench.jobs.job import Record
+from bench.judging.selecting import select
 from bench.judging.statistics import Fit, mean_of, power_law, semi_log, stratified_mean
 from bench.registry import METHODS
 
@@ -126,10 +127,9 @@ def fastest_seconds(
     """
     finished = ("optimal",) if method.startswith(("exhaustive", "exact")) else SOLVED
     sizes: dict[int, dict[str, float]] = defaultdict(dict)
-    for r in records:
-        wanted = (r.experiment, r.method, r.family) == (experiment, method, family)
+    for r in select(records, experiment=experiment, family=family, method=method):
         timed = (r.executor, r.workers) == ("processes", 1) and r.solve_s is not None
-        if wanted and timed and r.status in finished:
+        if timed and r.status in finished:
             known = sizes[r.size].get(r.instance_sha256, np.inf)
             sizes[r.size][r.instance_sha256] = min(known, r.solve_s or np.inf)
     return dict(sorted(sizes.items()))

@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -134,12 +135,20 @@ def mean_gain(ours: ArrayLike, theirs: ArrayLike, *, seed: int = 0, resamples: i
     value = float(gain(pair.mean(axis=1)))
     if count < 2:
         return Mean(value, value, value, count)
-    rng = np.random.Generator(np.random.PCG64(seed))
-    times = rng.multinomial(count, np.full(count, 1.0 / count), resamples)  # how often a seed is drawn
+    times = _resampled(count, seed, resamples)
     with np.errstate(divide="ignore", invalid="ignore"):
         drawn = gain(times @ pair / count)
     low, high = np.quantile(drawn[~np.isnan(drawn)], [0.5 - CONFIDENCE / 2, 0.5 + CONFIDENCE / 2])
     return Mean(value, float(low), float(high), count)
+
+
+@lru_cache(maxsize=2)
+def _resampled(count: int, seed: int, resamples: int) -> NDArray[np.float64]:
+    """Return how often each of ``count`` seeds is drawn, (resamples, count); read-only."""
+    rng = np.random.Generator(np.random.PCG64(seed))
+    times = rng.multinomial(count, np.full(count, 1.0 / count), resamples).astype(np.float64)
+    times.setflags(write=False)
+    return times
 
 
 def power_law(sizes: Sequence[float], seconds: Sequence[float]) -> Fit:

@@ -10,6 +10,7 @@ from bench.jobs.job import Record
 from bench.judging.balance_measures import SweepPoint, average_gain, sweep_points
 from bench.judging.claims import published_claims
 from bench.judging.measures import NotTestableError
+from bench.judging.selecting import select
 from reports.style import discard, label_of, new_figure, plot_intervals, save_figure
 
 __all__ = ["TITLES", "draw"]
@@ -40,9 +41,9 @@ def draw(records: Sequence[Record], folder: Path) -> list[Path]:
     """Draw each sweep for each family from the stored records; return the files, none without records."""
     paths: list[Path] = []
     for sweep in SWEEPS.values():
-        own = [r for r in records if r.experiment == sweep.experiment]
         for family in sweep.families:
-            paths += _draw([r for r in own if r.family == family], sweep, family, folder)
+            own = select(records, experiment=sweep.experiment, family=family)
+            paths += _draw(own, sweep, family, folder)
     return paths
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from bench.jobs.job import Record
 from bench.judging.measures import certified_bounds, load_of
+from bench.judging.selecting import select
 from bench.judging.statistics import Mean, mean_of
-from reports.cells import select
 from reports.style import discard, new_figure, plot_intervals, save_figure
 
 __all__ = ["POLICIES", "draw", "shares_by_load"]
@@ -20,7 +20,7 @@ PUBLISHED = {1: 99.47, 8: 98.23}  # water-filling, as printed
 
 def shares_by_load(records: Sequence[Record], policy: str) -> dict[float, Mean]:
     """Return 100 · value / certified bound by load, the mean over traces with its interval."""
-    own = [r for r in records if r.experiment == "handover-clairvoyant"]
+    own = select(records, experiment="handover-clairvoyant")
     bounds = certified_bounds(own, "handover-clairvoyant")
     shares: dict[float, list[float]] = defaultdict(list)
     for r in own:

@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 
 from bench.jobs.job import Record
 from bench.judging.measures import FIG6_FAMILY, LARGEST_FIG6, fastest_seconds
+from bench.judging.selecting import select
 from bench.judging.statistics import Mean, mean_of
-from reports.cells import select
 from reports.style import discard, new_figure, plot_intervals, save_figure
 
 __all__ = ["draw", "throughput_by_size"]
@@ -45,9 +45,8 @@ def _draw_times(records: Sequence[Record], folder: Path) -> list[Path]:
 def throughput_by_size(records: Sequence[Record], method: str, family: str) -> dict[int, Mean]:
     """Return users served / K by size, the mean over instances with its interval."""
     values: dict[int, dict[str, float]] = defaultdict(dict)
-    for r in records:
-        wanted = (r.experiment, r.method, r.family) == ("balance-fig6", method, family)
-        if wanted and r.checked_objective is not None and r.feasible and r.size <= LARGEST_FIG6:
+    for r in select(records, experiment="balance-fig6", method=method, family=family):
+        if r.checked_objective is not None and r.feasible and r.size <= LARGEST_FIG6:
             values[r.size][r.instance_sha256] = r.checked_objective / r.size
     return {size: mean_of(list(column.values()), (0.0, 1.0)) for size, column in sorted(values.items())}
 

@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 
 from bench.jobs.job import Record
 from bench.judging.measures import FIG6_FAMILY, fastest_seconds, medians
+from bench.judging.selecting import select
 from bench.judging.statistics import Fit, power_law, semi_log
-from reports.cells import select
 from reports.style import label_of, mark, new_panels, save_figure, style_of
 
 __all__ = ["Growth", "draw", "growth_fits"]

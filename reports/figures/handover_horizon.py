@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.jobs.job import Record
-from bench.judging.horizon_gaps import LOSSES, VERSIONS, gap_points, gaps_by_load
-from reports.style import BLUE, ORANGE, discard, new_figure, plot_intervals, save_figure
+from bench.judging.horizon_gaps import BOUND, LOSSES, VERSIONS, gap_points, gaps_by_load, rows_by_load
+from reports.style import BLUE, ORANGE, discard, mark, new_figure, plot_intervals, save_figure
 
 __all__ = ["TITLES", "draw"]
 
@@ -34,7 +34,8 @@ def _draw_gaps(records: Sequence[Record], folder: Path) -> list[Path]:
         means = gap_points(records, version)
         if means:
             points = {at: (m.value, m.low, m.high) for at, m in means.items()}
-            plot_intervals(axes, "handover", version.style, points, 0.06 * (i - 1.5), label=version.label)
+            rows, shift = rows_by_load(records, BOUND, version), 0.06 * (i - 1.5)
+            plot_intervals(axes, "handover", version.style, points, shift, rows, version.label)
             drawn = True
     if not drawn:
         return discard(figure)
@@ -55,6 +56,9 @@ def _draw_losses(records: Sequence[Record], folder: Path) -> list[Path]:
         heights = [means[load].value for load in loads]
         axes.bar(loads, heights, 0.6, below, color=colour, hatch=hatch, edgecolor="white", label=name)
         below = [a + b for a, b in zip(below, heights, strict=True)]
+        rows = rows_by_load(records, *LOSSES[name])
+        for load, top in zip(loads, below, strict=True):
+            mark(axes, name, load, top, rows[load])
     axes.set(xlabel=LOAD, ylabel=GAP)
     figure.legend(loc="outside upper center", ncols=1, frameon=False, fontsize=6.5)
     return save_figure(figure, folder, "handover-decomposition")

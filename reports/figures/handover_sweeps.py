@@ -9,6 +9,7 @@ from pathlib import Path
 from bench.experiments.handover_sweeps import SWEEPS, Curve
 from bench.jobs.job import Record
 from bench.judging.handover_measures import curve_means, curve_rows
+from bench.judging.selecting import select
 from reports.style import discard, new_figure, plot_intervals, save_figure, style_of
 
 __all__ = ["TITLES", "draw"]
@@ -95,7 +96,7 @@ def draw(records: Sequence[Record], folder: Path) -> list[Path]:
 
 def _draw(records: Sequence[Record], panel: Panel, folder: Path) -> list[Path]:
     sweep = SWEEPS[panel.experiment]
-    own = [r for r in records if r.experiment == panel.experiment]
+    own = select(records, experiment=panel.experiment)
     label, scale = AXES[sweep.axis]
     figure, axes = new_figure()
     figure.set_size_inches(*SIZE_INCHES)

@@ -10,13 +10,13 @@ import numpy as np
 
 from bench.jobs.job import Record
 from bench.judging.mmkp_gaps import MmkpRun, gap_at, runs_of
-from bench.registry import find
-from reports.style import discard, new_figure, save_figure, style_of
+from reports.style import discard, label_of, mark, new_figure, save_figure, style_of
 
 __all__ = ["draw", "mean_gaps"]
 
 CLASSES = ("Khan I07–I13", "INST01–20", "INST21–30", "mmkp_d")
 TIMES = tuple(float(t) for t in np.geomspace(0.01, 60.0, 60))  # s
+APART = 12  # times between two markers
 SMALLEST = 1e-3  # %, what is drawn for a gap of 0
 
 
@@ -45,13 +45,14 @@ def draw(records: Sequence[Record], folder: Path) -> list[Path]:
         points = mean_gaps(runs)
         if points:
             drawn = True
-            style = style_of(method)
+            style, label = style_of(method), label_of("mmkp", method)
             times, gaps = np.array(points).T
             axes.plot(
                 times, np.maximum(gaps, SMALLEST), drawstyle="steps-post", color=style.colour,
-                linestyle=style.dash, marker=style.marker, markevery=(0, 12),
-                label=find("mmkp", method).label,
+                linestyle=style.dash, marker=style.marker, markevery=(0, APART), label=label,
             )  # fmt: skip
+            for seconds, gap in points[::APART]:
+                mark(axes, label, seconds, max(gap, SMALLEST), [run.record for run in runs])
     if not drawn:
         return discard(figure)
     most = max(len(runs) for runs in by_method.values())

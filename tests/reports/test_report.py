@@ -168,7 +168,7 @@ def test_failures_only_give_a_page_with_reasons(tmp_path: Path) -> None:
     write_report([row], tmp_path)
     page = (tmp_path / "report.md").read_text(encoding="utf-8")
     assert "| balance-fig6 | `hybrid` | error | done | 1 | ZeroDivisionError: nothing | `i` |" in page
-    assert "| balance-fig6 | 1 | 1 | 0/1 | 0 | 1 error |" in page
+    assert "| balance-fig6 | 1 | 1 | 0/1 | – | 0 | 1 error |" in page
     assert "1 did not end well, with the reasons below" in page
     assert list((tmp_path / "figures").iterdir()) == []
 

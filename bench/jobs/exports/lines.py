@@ -30,14 +30,20 @@ _KINDS = {
     "bool": "true or false",
     "dict": "an object",
 }
+_COLUMNS = {  # the kind of each
+    name: str(field.type).removesuffix(" | None").partition("[")[0]
+    for name, field in Record.__dataclass_fields__.items()
+}
+_OPTIONAL = {n for n, field in Record.__dataclass_fields__.items() if str(field.type).endswith("| None")}
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _INT64 = 2**63
 _LARGEST = sys.float_info.max
 
 
 def records_as_lines(records: Sequence[Record]) -> str:
     """Return the records as JSON Lines, keys in the order of the columns."""
-    rows = ({name: getattr(r, name) for name in Record.columns()} for r in records)
-    return "".join(json.dumps(row, allow_nan=False) + "\n" for row in rows)
+    encode = json.JSONEncoder(allow_nan=False).encode
+    return "".join(encode(vars(r)) + "\n" for r in records)
 
 
 def read_records(path: Path) -> list[Record]:
@@ -65,7 +71,7 @@ def check_record(record: Record) -> None:
     InputError
         With the column, what was found and what was expected.
     """
-    _record({name: getattr(record, name) for name in Record.columns()})
+    _record(vars(record))
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -102,20 +108,17 @@ def _parsed(line: bytes) -> dict[str, Any]:
 
 
 def _record(values: dict[str, Any]) -> Record:
-    columns = Record.__dataclass_fields__
     for name in values:
-        if name not in columns:
+        if name not in _COLUMNS:
             raise InputError(f"{shown(name)}: unknown key, expected none of that name")
-    for name in columns:
+    for name in _COLUMNS:
         if name not in values:
             raise InputError(f"{name}: missing")
-    checked = {name: _checked(name, str(field.type), values[name]) for name, field in columns.items()}
-    return Record(**checked)
+    return Record(**{name: _checked(name, kind, values[name]) for name, kind in _COLUMNS.items()})
 
 
-def _checked(name: str, annotation: str, value: Any) -> Any:
-    kind = annotation.removesuffix(" | None").partition("[")[0]
-    if value is None and annotation.endswith("| None"):
+def _checked(name: str, kind: str, value: Any) -> Any:
+    if value is None and name in _OPTIONAL:
         return None
     if not _fits(kind, value):
         raise InputError(f"{name}: found {shown(value)}, expected {_KINDS[kind]}")
@@ -136,7 +139,7 @@ def _fits(kind: str, value: Any) -> bool:
     if kind == "float":
         return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST
     if kind == "str":
-        return isinstance(value, str) and not any("\ud800" <= c <= "\udfff" for c in value)
+        return isinstance(value, str) and (value.isascii() or not _SURROGATE.search(value))
     return isinstance(value, dict)
 
 

@@ -63,20 +63,24 @@ def method_label(run: RunId | Record) -> str:
 
 def newest(records: Iterable[Record]) -> list[Record]:
     """Return the row of each run that was started last, in the order of the runs' first rows."""
-    latest: dict[RunId, Record] = {}
-    for record in records:
-        run = run_of(record)
-        if run not in latest or started(latest[run]) <= started(record):
-            latest[run] = record
-    return list(latest.values())
+    return list(_latest(records).values())
 
 
 def without_repetitions(records: Iterable[Record]) -> dict[RunId, list[Record]]:
     """Return the newest rows by run, the repetitions of a run together (its repetition is 0)."""
     groups: dict[RunId, list[Record]] = {}
-    for record in newest(records):
-        groups.setdefault(run_of(record)._replace(repetition=0), []).append(record)
+    for run, record in _latest(records).items():
+        groups.setdefault(run._replace(repetition=0) if run.repetition else run, []).append(record)
     return groups
+
+
+def _latest(records: Iterable[Record]) -> dict[RunId, Record]:
+    latest: dict[RunId, Record] = {}
+    for record in records:
+        run = run_of(record)
+        if run not in latest or started(latest[run]) <= started(record):
+            latest[run] = record
+    return latest
 
 
 def started(record: Record) -> datetime:
