@@ -43,9 +43,12 @@ def draw(records: Sequence[Record], folder: Path) -> list[Path]:
 
 
 def _best_variants(groups: Sequence[MethodGaps]) -> list[MethodGaps]:
-    """Return one group a method: of several settings, which look alike in a figure, the best."""
+    """Return one group a method: of settings that look alike the one of the most instances, then the best.
+
+    A setting that ran on a few easy instances does not stand for its method.
+    """
     best: dict[str, MethodGaps] = {}
-    for g in sorted(groups, key=_mean_value):
+    for g in sorted(groups, key=lambda g: (-len(g.gaps), _mean_value(g))):
         best.setdefault(g.runs[0].method, g)
     return [g for g in groups if best[g.runs[0].method] is g]
 
