@@ -119,7 +119,7 @@ _ALL = (
     Method("milp", "balance", "exact", "optimal", "formulations.balance.exact.milp:solve_milp", "MILP"),
     Method("milp-highs", "balance", "exact", "optimal", "formulations.balance.exact.milp_highs:solve_milp_highs", "MILP (HiGHS)"),
     Method("cp-sat", "balance", "exact", "optimal", "formulations.balance.exact.cp_sat:solve_cp_sat", "CP-SAT"),
-    Method("water-filling", "slot", "heuristic", "optimal where every user can reach its anchor", f"{_SLOT}.water_filling:solve_water_filling", "Water-filling", "formulations.handover.proof:prove_water_filling"),
+    Method("water-filling", "slot", "heuristic", "optimum of problem (4) where every user can reach its anchor", f"{_SLOT}.water_filling:solve_water_filling", "Water-filling", "formulations.handover.proof:prove_water_filling"),
     Method("water-filling+wta", "slot", "heuristic", "likewise", f"{_SLOT}.water_filling:solve_water_filling_wta", "Water-filling, WTA fallback"),
     Method("water-filling+drop-lowest", "slot", "heuristic", "likewise", f"{_SLOT}.water_filling:solve_water_filling_drop_lowest", "Water-filling, drop lowest"),
     Method("no-admission", "slot", "baseline", "none", f"{_SLOT}.water_filling:solve_no_admission", "No admission"),

@@ -137,7 +137,12 @@ def horizon_table(records: Sequence[Record]) -> Table:
         settings = ", ".join(f"{key} {value:g}" for key, value in closed.settings)
         gain = f"{closed.gain.value:.3f} [{closed.gain.low:.3f}, {closed.gain.high:.3f}]"
         share = f"{closed.share:.1f} [{closed.low:.1f}, {closed.high:.1f}]"
-        cells = (f"{closed.gap:.3f}", gain, share, f"{closed.microseconds:.0f}")
+        cells = (
+            f"{closed.gap:.3f}",
+            gain,
+            share,
+            f"{closed.microseconds:.0f}" if closed.microseconds > 0 else "–",
+        )
         rows.append((settings, closed.version.arrivals, str(closed.gain.n), *cells))
     columns = (
         "setting",

@@ -44,7 +44,8 @@ def _print(verified: Verified) -> None:
     typer.echo(f"verified   no decision{verified.scope} {claim} ({verified.method})")
     if verified.value is not None:
         gap = verified.bound - verified.value
-        word = "optimal" if gap <= 0 else f"within {gap:.3g} of optimal"
+        best = f"the best one{verified.scope}" if verified.scope else "optimal"
+        word = best if gap <= 0 else f"within {gap:.3g} of {best}"
         typer.echo(f"value      {_digits(verified.value)}, re-checked, feasible: {word}")
 
 

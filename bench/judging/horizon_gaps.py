@@ -95,15 +95,21 @@ def _closed(
     draws = np.random.Generator(np.random.PCG64(0)).integers(0, len(keys), (999, len(keys)))
     shares = 100.0 * gain[draws].sum(axis=1) / np.maximum(gap[draws].sum(axis=1), 1e-12)
     low, high = (float(v) for v in np.quantile(shares, (0.025, 0.975)))
-    times = [
-        1e6 * r.extra["phases"]["solve"] / r.extra["counters"]["steps"]
-        for r in records
-        if _is(r, version) and _key(r)[0] == settings and r.extra["counters"].get("steps")
-    ]
+    chosen = (r for r in records if _is(r, version) and _key(r)[0] == settings)
+    times = [time for r in chosen if (time := _microseconds(r)) is not None] or [np.nan]
     share = 100.0 * float(gain.sum()) / max(float(gap.sum()), 1e-12)
     return Closed(
         settings, version, share, low, high, mean_of(gain), float(gap.mean()), float(np.median(times))
     )
+
+
+def _microseconds(record: Record) -> float | None:
+    """Return the time of a slot, None if the row does not say it."""
+    counters, phases = record.extra.get("counters"), record.extra.get("phases")
+    steps = counters.get("steps") if isinstance(counters, dict) else None
+    seconds = phases.get("solve") if isinstance(phases, dict) else None
+    numbers = all(isinstance(x, int | float) and x > 0 for x in (steps, seconds))
+    return 1e6 * seconds / steps if numbers else None  # type: ignore[operator]
 
 
 def gap_points(records: Sequence[Record], version: Version) -> dict[float, Mean]:

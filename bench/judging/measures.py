@@ -199,12 +199,13 @@ def _extreme(records: Sequence[Record], ratios: list[Ratio], expected: int) -> M
 
 def _smallest_ad_ratio(records: Sequence[Record]) -> Measurement:
     pairs = [r for r in records if (r.experiment, r.method) == ("balance-guarantee", "ad-only-own")]
-    own = {r.instance_sha256: r.checked_objective for r in pairs if r.checked_objective is not None}
+    held = [r for r in pairs if r.checked_objective is not None and r.feasible and r.status in SOLVED]
+    own = {r.instance_sha256: r.checked_objective for r in held}
     runs = [r for r in records if (r.experiment, r.method) == ("balance-guarantee", "ad-only")]
     ratios = []
     for r in runs:
         best = own.get(r.instance_sha256)
-        if r.checked_objective is not None and best is not None:
+        if r.checked_objective is not None and best is not None and r.feasible and r.status in SOLVED:
             ratios.append(Ratio(1.0 if best == 0 else r.checked_objective / best, r, best))
     if not ratios:
         raise NotTestableError("no pair of AD-only runs in the store")
@@ -265,7 +266,9 @@ def _mean_accuracy(records: Sequence[Record], load: float) -> Measurement:
         if (r.experiment, r.method) == ("handover-clairvoyant", "water-filling") and load_of(r) == load
     ]
     values = [
-        100.0 * r.checked_objective / r.size for r in runs if r.checked_objective is not None and r.size
+        100.0 * r.checked_objective / r.size
+        for r in runs
+        if r.checked_objective is not None and r.size and r.feasible and r.status in SOLVED
     ]
     if not values:
         raise NotTestableError(f"no run at ρ = {load:g}")

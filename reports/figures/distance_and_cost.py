@@ -45,14 +45,17 @@ def draw(records: Sequence[Record], folder: Path) -> list[Path]:
 
 
 def _one_a_method(groups: Sequence[MethodGaps]) -> list[MethodGaps]:
-    """Return one group a method: of settings, which look alike in a figure, the best, or all as one.
+    """Return one group a method: its settings as one where each instance was solved with one of them only.
 
-    They are one where each instance was solved with one of them only.
+    Else, since settings look alike in a figure, the one of the most instances, of these the best: a setting
+    that ran on a few easy instances does not stand for its method.
     """
     variants: dict[str, list[MethodGaps]] = {}
     for g in groups:
         variants.setdefault(g.runs[0].method, []).append(g)
-    return [_joined(own) or min(own, key=_mean_value) for own in variants.values()]
+    return [
+        _joined(own) or min(own, key=lambda g: (-len(g.gaps), _mean_value(g))) for own in variants.values()
+    ]
 
 
 def _joined(groups: Sequence[MethodGaps]) -> MethodGaps | None:

@@ -119,6 +119,23 @@ def test_smallest_ratio_names_its_witness() -> None:
     assert (judged.measurement.witness, judged.measurement.n, judged.measurement.expected) == ("i2", 4, 5)
 
 
+def test_a_row_whose_claim_failed_has_no_part_in_a_mean() -> None:
+    """The mean accuracy, and the best AD set, are of rows that the checker accepted."""
+    statuses = {"a": "feasible", "b": "feasible", "c": "inconsistent"}
+    rows = [
+        record("water-filling", name, 9.0 if status == "feasible" else 2.0, status=status, size=10, load=4.0)
+        for name, status in statuses.items()
+    ]
+    for row in rows:
+        row.experiment = "handover-clairvoyant"
+    mean = MEASURES["mean_accuracy"](rows, 4)
+    assert mean.value == pytest.approx(90.0)
+    assert (mean.n, mean.expected) == (2, 3)
+    pair = [record("ad-only", "i", 2), record("ad-only-own", "i", 2)]
+    wrong = [record("ad-only", "j", 1, status="inconsistent"), record("ad-only-own", "j", 2)]
+    assert MEASURES["smallest_ad_ratio"]([*pair, *wrong]).value == 1.0
+
+
 def test_claims_without_records_are_left_out() -> None:
     """Only claims whose experiment has records are judged."""
     assert judge_all([]) == []

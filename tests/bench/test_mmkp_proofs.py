@@ -1,4 +1,4 @@
-"""Proofs of MMKP optima by the command, from instance file to verdict."""
+"""Proofs of MMKP optima and of a slot by the command, from instance file to verdict."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from instances.files import save
+from instances.generate import generate
 from instances.mmkp import MmkpInstance
 
 
@@ -45,3 +46,15 @@ def test_optimum_and_infeasibility_are_proved(tmp_path: Path, capacity: float, l
     answer = json.loads(certigap("verify", file, proof, "--json").stdout)
     assert answer["verified"]
     assert (answer["bound"] < 0) == (answer["value"] is None)
+
+
+def test_verified_slot_is_best_only_among_decisions_that_lift_everybody(tmp_path: Path) -> None:
+    """A slot's price bounds (4), so no value is said to be near the optimum, which is 6 % higher here."""
+    file, proof = tmp_path / "slot.json", tmp_path / "slot.proof"
+    save(generate("slot-importance", users=3, seed=0), file)
+    certigap("solve", file, "--method", "water-filling", "--proof", proof)
+    said = certigap("verify", file, proof).stdout
+    assert "the best one that lifts every user to its anchor" in said
+    assert "optimal" not in said
+    better = json.loads(certigap("solve", file, "--method", "slot-exact", "--json").stdout)
+    assert better["objective"] > 1.05 * json.loads(certigap("verify", file, proof, "--json").stdout)["bound"]

@@ -40,6 +40,21 @@ def test_settings_on_different_instances_are_one_curve(tmp_path: Path) -> None:
     assert curves == {"MILP": ["e-milp-i", "e-milp-j"], "Algorithm 3": ["e-hybrid-i", "e-hybrid-j"]}
 
 
+def test_a_setting_of_a_few_easy_instances_does_not_stand_for_its_method(tmp_path: Path) -> None:
+    """The setting that ran on the most instances is drawn, though another has the smaller mean gap."""
+    rows = []
+    for name in ("i", "j"):
+        rows.append(record("milp", name, 10, bound=10, status="optimal", solve_s=1.0, experiment="e"))
+        row = record("hybrid", name, 5, solve_s=0.1, experiment="e")
+        row.parameters, row.key = json.dumps({"steps": 1}), f"{name}1"
+        rows.append(row)
+    easy = record("hybrid", "i", 10, solve_s=0.1, experiment="e")
+    easy.parameters, easy.key = json.dumps({"steps": 2}), "i2"
+    distance_and_cost.draw([*rows, easy], tmp_path)
+    points = json.loads((tmp_path / "cost-balance.json").read_text(encoding="utf-8"))["points"]
+    assert {point["label"]: point["keys"] for point in points}["Algorithm 3, steps = 1"] == ["i1", "j1"]
+
+
 def test_witness_families_are_drawn_only_alone(tmp_path: Path) -> None:
     """An experiment of witness families gives way to any other of its problem."""
     rows = [

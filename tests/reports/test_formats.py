@@ -87,6 +87,11 @@ def test_latex_table_has_booktabs_rules() -> None:
     ]  # fmt: skip
 
 
+def test_latex_prints_the_signs_that_our_tables_use() -> None:
+    """Floors and powers of ten are mathematics, not numbers of characters."""
+    assert escaped("⌊T/Δt⌋ 10⁻⁹") == r"\(\lfloor\)T/\(\Delta\)t\(\rfloor\) 10\(^-\)\(^9\)"
+
+
 @pytest.mark.parametrize("text", ["=1+1", " =1", "+1+x", "-x", "@SUM(A1)", "\t=1", "＝1"])
 def test_formulas_are_quoted(text: str) -> None:
     """A cell that begins like a formula begins with an apostrophe; a number does not."""

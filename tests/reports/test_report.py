@@ -7,6 +7,7 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,6 +26,7 @@ GOLDEN_CLAIMS = (
     "theorem-1", "theorem-1-own", "proposition-4", "fig6a-mean", "fig6a-16", "fig6a-linear",
     "fig6a-exponential", "fig6a-exponential-naive", "fig6b",
 )  # fmt: skip
+LATENCY_SOURCE = {"kind": "Generated", "family": "importance-no-deadline", "seed": 0}
 GOLDEN = Path(__file__).parents[1] / "data" / "reports" / "report.md"
 
 
@@ -237,6 +239,31 @@ def test_rows_that_are_no_records_are_left_out_and_listed(tmp_path: Path) -> Non
     for reason in ("size: found", "status: found perfect", "solve_s: found", "extra.source: found somewhere"):
         assert reason in page
     assert len(read_records(tmp_path / "records.jsonl")) == len(good)
+
+
+@pytest.mark.usefixtures("without_pictures")
+@pytest.mark.parametrize(
+    ("experiment", "extra"),
+    [
+        ("handover-latency", {}),
+        ("handover-latency", {"source": {"kind": "FromFile", "path": "/etc/passwd"}}),
+        ("handover-latency", {"source": {"kind": "Generated", "family": "nope"}}),
+        ("handover-latency", {"source": LATENCY_SOURCE, "checked": {"latency": {"4096": "x"}}}),
+        ("handover-latency", {"source": LATENCY_SOURCE | {"evil": 1}, "checked": {"latency": {}}}),
+        ("handover-fig5b", {"source": {"settings": [["rate_per_s", 12.0]]}, "checked": {}}),
+        ("handover-fig5b", {"source": {"settings": 5}}),
+        ("balance-fig1", {"source": {"settings": [["output_max", 100]]}}),
+    ],
+)
+def test_solved_rows_without_what_is_measured_are_left_out(
+    tmp_path: Path, experiment: str, extra: dict[str, Any]
+) -> None:
+    """A stranger's row that lacks what a measure reads is named; it stops no report and opens no file."""
+    row = record("water-filling", "i", 1, experiment=experiment, extra=extra)
+    row.problem = "handover"
+    write_report([row, *(r for r in fig6_records() if r.method == "hybrid")], tmp_path)
+    page = (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert "1 row of the store cannot be read" in page
 
 
 def test_figures_of_a_former_report_go(tmp_path: Path) -> None:

@@ -76,8 +76,9 @@ def solve_secant(
 
     Returns
     -------
-    The schedule of the interpolation's optimum, and the corrected bound or Σ A_i(1) if that is less, as good
-    as the solver's tolerances. ``certificate`` holds ``interpolated`` and ``correction``, whose sum it is.
+    The schedule of the interpolation's optimum, and the corrected bound or, as a trivial one, Σ A_i(1) if
+    that is less, as good as the solver's tolerances. ``certificate`` holds ``interpolated`` and
+    ``correction``, whose sum is the corrected bound.
     A busy period without an answer counts with Σ A_i(1) and sends nothing.
 
     Raises
@@ -146,7 +147,7 @@ def _claim(
         Schedule(user, slot, bits),
         objective,
         max(min(bound, ceiling), objective),
-        BoundKind.SECANT,
+        BoundKind.SECANT if bound <= ceiling else BoundKind.TRIVIAL,
         {"segments": segments, "nodes": sum(a.nodes for a in answers)},
         {"build": sum(a.build_s for a in answers), "solve": sum(a.solve_s for a in answers)},
         certificate={"interpolated": interpolated, "correction": corrected},
