@@ -69,7 +69,7 @@ def _claim(judged: Judged, records: Sequence[Record]) -> tuple[str, ...]:
         Cell(judged.measured, keys),
         "–" if m is None else Cell(_of(m.n, m.expected), keys),
         judged.verdict,
-        "–" if m is None else Cell(m.evidence, keys),
+        "–" if m is None else Cell(judged.evidence, keys),
         Cell(detail, [m.key] if m is not None and m.key and detail else []),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
@@ -35,6 +35,7 @@ class Claim:
     measure: tuple[Any, ...]
     digit: float = 0.0  # unit of the last printed digit
     tolerance: float = 0.0
+    fitted: bool = False  # the constants were fitted to this number, so that meeting it shows little
 
     @property
     def published(self) -> str:
@@ -62,6 +63,15 @@ class Judged:
         text = _figure(m.value)
         return text if m.low == m.high else f"{text} [{_figure(m.low)}, {_figure(m.high)}]"
 
+    @property
+    def evidence(self) -> str:
+        """What the measured value rests on; that all instances keep to an inequality is sampled at best."""
+        m = self.measurement
+        if m is None:
+            return "–"
+        extreme = m.low == m.high and m.n > 1 and m.evidence != "sampled"
+        return f"sampled; the extreme one {m.evidence}" if self.verdict == "holds" and extreme else m.evidence
+
 
 def published_claims() -> list[Claim]:
     """Return the claims of published.toml in its order."""
@@ -88,8 +98,7 @@ def judge(claim: Claim, records: Sequence[Record]) -> Judged:
     if claim.kind == "value" and sampled and measurement.n < 2:
         return Judged(claim, "not testable", measurement, "one run has no interval")
     found = verdict(claim, measurement)
-    reason = "the interval includes the limit" if found == "not testable" else ""
-    return Judged(claim, found, measurement, reason)
+    return Judged(claim, found, measurement, "; ".join(_caveats(claim, found, measurement)))
 
 
 def verdict(claim: Claim, measurement: Measurement) -> str:
@@ -108,6 +117,17 @@ def verdict(claim: Claim, measurement: Measurement) -> str:
     if measurement.low - half <= claim.value <= measurement.high + half:
         return "reproduced"
     return "close" if abs(measurement.value - claim.value) <= claim.tolerance else "contradicted"
+
+
+def _caveats(claim: Claim, found: str, measurement: Measurement) -> Iterator[str]:
+    """Yield what a reader of the verdict has to know: what it cannot tell, or was told before."""
+    low, high = measurement.low, measurement.high
+    if claim.fitted:
+        yield "the constants were fitted to it"
+    if found == "reproduced" and high - low > 2.0 * max(claim.tolerance, 0.5 * claim.digit):
+        yield "the interval is wider than the tolerance: run more seeds"
+    if claim.kind != "value" and low < claim.value < high:
+        yield "the interval includes the limit"
 
 
 def _figure(value: float) -> str:

@@ -26,12 +26,15 @@ __all__ = [
     "curve_rows",
     "curve_values",
     "hybrid_mean",
+    "hybrid_of_lengths",
     "latency_mean",
+    "latency_of_lengths",
     "settings_of",
 ]
 
 Values = dict[float, dict[int, float]]  # by point and seed
 RESAMPLES = 999
+LENGTHS = (4096, 8192, 16384)  # of contexts, tokens
 
 
 def settings_of(record: Record) -> dict[str, float]:
@@ -214,6 +217,31 @@ def hybrid_mean(records: Iterable[Record], tokens: int) -> Measurement:
     return _pooled(sums, "model with the published 4K and 16K prefill times")
 
 
+def latency_of_lengths(records: Iterable[Record]) -> Measurement:
+    """Return the mean over the context lengths of ``latency_mean``."""
+    return _of_lengths(records, latency_mean)
+
+
+def hybrid_of_lengths(records: Iterable[Record]) -> Measurement:
+    """Return the mean over the context lengths of ``hybrid_mean``."""
+    return _of_lengths(records, hybrid_mean)
+
+
+def _of_lengths(
+    records: Iterable[Record], mean_at: Callable[[list[Record], int], Measurement]
+) -> Measurement:
+    """Return the mean of the context lengths' mean latencies, ms, in which the lengths count alike.
+
+    Its interval is the mean of theirs, which holds however they depend on each other.
+    """
+    rows = list(records)
+    found = [mean_at(rows, tokens) for tokens in LENGTHS]
+    half = math.fsum(m.high - m.value for m in found) / len(found)
+    value = math.fsum(m.value for m in found) / len(found)
+    n = min(m.n for m in found)
+    return Measurement(value, value - half, value + half, n, n, "sampled", found[0].detail.partition("; ")[2])
+
+
 def _pooled(sums: Sequence[tuple[float, int]], detail: str) -> Measurement:
     """Return the mean over users of runs' sums, with the interval of a ratio of runs' totals."""
     if not sums:
@@ -249,4 +277,6 @@ HANDOVER_MEASURES: Mapping[str, Callable[..., Measurement]] = {
     "crossover_ms": _crossover_ms,
     "latency_mean": latency_mean,
     "hybrid_mean": hybrid_mean,
+    "latency_of_lengths": latency_of_lengths,
+    "hybrid_of_lengths": hybrid_of_lengths,
 }

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from bench.judging.agreement import disagreements
-from bench.judging.claims import MEASURES, Claim, judge, judge_all, published_claims, verdict
+from bench.judging.claims import (
+    MEASURES,
+    Claim,
+    Judged,
+    judge,
+    judge_all,
+    published_claims,
+    verdict,
+)
 from bench.judging.measures import Measurement, NotTestableError
 from bench.judging.statistics import mean_of, power_law, semi_log, stratified_mean
 from tests.bench.sample_records import record
@@ -53,7 +63,7 @@ def test_interval_is_cut_to_the_possible() -> None:
     assert mean_of([99.0, 100.0, 95.0], (0.0, 100.0)).high == 100.0
 
 
-def claim(kind: str, value: float, **fields: float) -> Claim:
+def claim(kind: str, value: float, **fields: Any) -> Claim:
     """Return a claim for the verdicts' tests."""
     return Claim("x", "e", "p", "here", "so", kind, value, "%", ("mean_accuracy", 4), **fields)
 
@@ -90,6 +100,35 @@ def test_verdict_on_an_inequality(kind: str, low: float, high: float, expected: 
     """An inequality holds by the value, is contradicted by the whole interval, and is open in between."""
     measured = Measurement((low + high) / 2, low, high, 10, 10, "sampled")
     assert verdict(claim(kind, 0.5), measured) == expected
+
+
+@pytest.mark.parametrize(
+    ("wanted", "low", "high", "caveat"),
+    [
+        (claim("value", 93.7, tolerance=1.0, digit=0.1), 93.0, 94.0, ""),
+        (claim("value", 93.7, tolerance=1.0, digit=0.1), 90.0, 96.0, "the interval is wider than"),
+        (claim("value", 93.7, tolerance=1.0, digit=0.1), 80.0, 90.0, ""),
+        (claim("value", 93.7, tolerance=1.0, digit=0.1, fitted=True), 93.0, 94.0, "constants were fitted"),
+        (claim("at_least", 93.7), 93.0, 95.0, "the interval includes the limit"),
+        (claim("at_least", 93.7), 94.0, 95.0, ""),
+    ],
+)
+def test_verdict_comes_with_what_it_cannot_tell(
+    monkeypatch: pytest.MonkeyPatch, wanted: Claim, low: float, high: float, caveat: str
+) -> None:
+    """Wide intervals, limits inside them and fitted constants are said beside the verdict."""
+    measured = Measurement((low + high) / 2, low, high, 10, 10, "sampled")
+    monkeypatch.setitem(MEASURES, "mean_accuracy", lambda records, load: measured)
+    reason = judge(wanted, []).reason
+    assert caveat in reason
+    assert bool(reason) == bool(caveat)
+
+
+def test_an_inequality_over_all_instances_is_sampled() -> None:
+    """What proves the extreme instance proves nothing of the others; of a witness it does."""
+    measured = Measurement(0.5, 0.5, 0.5, 10, 10, "verified (proof checked)")
+    assert Judged(claim("at_least", 0.5), "holds", measured).evidence.startswith("sampled; the extreme one")
+    assert Judged(claim("at_least", 0.6), "contradicted", measured).evidence.startswith("verified")
 
 
 def test_published_claims_are_complete() -> None:
