@@ -27,6 +27,7 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
 __all__ = [
     "COLUMN_INCHES",
@@ -110,6 +111,7 @@ _SETTINGS: dict[str, Any] = {
     "legend.fontsize": 7,
     "xtick.labelsize": 7,
     "ytick.labelsize": 7,
+    "axes.axisbelow": True,
     "axes.grid": True,
     "grid.alpha": 0.3,
     "grid.linewidth": 0.5,
@@ -211,6 +213,8 @@ def save_figure(figure: Figure, folder: Path, name: str) -> list[Path]:
         "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
         "png": {"Software": None},
     }
+    for axes in figure.axes:
+        _thin_labels(axes)
     ConstrainedLayoutEngine().execute(figure)  # once, and the same in every format
     paths = []
     for suffix, metadata in no_dates.items():
@@ -223,6 +227,19 @@ def save_figure(figure: Figure, folder: Path, name: str) -> list[Path]:
     path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     plt.close(figure)
     return [*paths, path]
+
+
+def _thin_labels(axes: Axes) -> None:
+    """Label the powers of ten of a horizontal logarithmic axis, and 3 times these where it has few."""
+    low, high = axes.get_xlim()
+    if axes.get_xscale() == "log":
+        decades = np.floor(np.log10(high)) - np.ceil(np.log10(low))
+        axes.xaxis.set_minor_formatter(NullFormatter() if decades > 0 else FuncFormatter(_three))
+
+
+def _three(value: float, _: int | None = None) -> str:
+    power = int(np.floor(np.log10(value)))
+    return f"$3 \\times 10^{{{power}}}$" if round(value / 10.0**power) == 3 else ""
 
 
 def _points(figure: Figure) -> list[dict[str, Any]]:

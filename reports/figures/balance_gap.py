@@ -15,6 +15,7 @@ from reports.style import discard, label_of, mark, new_figure, plot_intervals, s
 __all__ = ["TITLES", "draw"]
 
 SIZE_INCHES = (3.35, 3.0)  # one column of 85 mm
+SMALLEST_MARKER = 2.5  # points, at the smallest K
 TITLES = {
     f"gap-{against}-{family.replace('.', '_')}": f"BALANCE: mean gap against {what}, family {family}"
     for family in GAP_FAMILIES
@@ -58,6 +59,8 @@ def _note_proofs(axes: Axes, curves: Mapping[str, Mapping[int, GapPoint]]) -> No
     left_open = [(k, p) for k, p in sorted(points.items()) if p.proved < p.mean.n]
     listed = ", ".join(f"{k} ({p.proved} of {p.mean.n} proved)" for k, p in left_open)
     text = f"gap to a bound at K = {listed}" if left_open else "all optima proved"
+    counts = sorted({p.mean.n for p in points.values()})
+    text += f"; n = {' … '.join(map(str, dict.fromkeys((counts[0], counts[-1]))))} a point"
     axes.set_title(text, fontsize=6.5, loc="left", wrap=True)
 
 
@@ -67,18 +70,19 @@ def _draw_time(curves: Mapping[str, Mapping[int, GapPoint]], folder: Path, name:
         return discard(figure)
     for method, points in curves.items():
         style = style_of(method)
+        label, colour, marker = label_of("balance", method), style.colour, style.marker
         axes.plot(
             [1e3 * p.median_s for p in points.values()], [p.mean.value for p in points.values()],
-            color=style.colour, marker=style.marker, linestyle=style.dash,
-            clip_on=False, label=label_of("balance", method),
+            color=colour, marker=marker, linestyle=style.dash, markevery=[], label=label,
         )  # fmt: skip
-        for p in points.values():
-            mark(axes, label_of("balance", method), 1e3 * p.median_s, p.mean.value, p.rows)
-        for size, p in list(points.items())[:: max(len(points) - 1, 1)]:
-            place = (1e3 * p.median_s, p.mean.value)
-            axes.annotate(f"{size}", place, xytext=(3, 3), textcoords="offset points", fontsize=6)
+        for size, p in points.items():
+            x, y, across = 1e3 * p.median_s, p.mean.value, SMALLEST_MARKER * (size / GAP_SIZES[0]) ** 0.5
+            axes.plot([x], [y], color=colour, marker=marker, markersize=across, clip_on=False)
+            mark(axes, label, x, y, p.rows)
     axes.set(xscale="log", xlabel="Median running time (ms)", ylabel="Mean gap to the bound (%)")
     axes.set_ylim(bottom=0.0)
-    axes.set_title("a curve joins K = 30 … 200; its ends are labelled", fontsize=6.5, loc="left")
+    sizes = sorted({size for points in curves.values() for size in points})
+    title = f"a curve joins K = {sizes[0]} … {sizes[-1]}; markers grow with K"
+    axes.set_title(title, fontsize=6.5, loc="left")
     figure.legend(loc="outside upper center", ncols=2, frameon=False)
     return save_figure(figure, folder, name)

@@ -49,10 +49,10 @@ def draw(records: Sequence[Record], folder: Path) -> list[Path]:
     curves = {policy: shares_by_load(records, policy) for policy in POLICIES}
     if not any(curves.values()):
         return discard(figure)
-    for policy, means in curves.items():
+    for i, (policy, means) in enumerate(curves.items()):
         if means:
             points = {x: (m.value, m.low, m.high) for x, m in means.items()}
-            plot_intervals(axes, "handover", policy, points, rows=_rows(records, policy))
+            plot_intervals(axes, "handover", policy, points, 0.06 * (i - 1.5), _rows(records, policy))
     axes.plot(
         list(PUBLISHED), list(PUBLISHED.values()), "*", color="#D55E00", markerfacecolor="white",
         markersize=8, zorder=5, label="Water-filling, published",

@@ -36,12 +36,12 @@ def _draw(
 ) -> list[Path]:
     figure, axes = new_figure()
     drawn = False
-    for method in ("ad-only", "sd-only"):
+    for shift, method in ((-6.0, "ad-only"), (6.0, "sd-only")):
         rows = single_user_rows(records, family, method)
         means = {at: mean_of([unit * single_user_value(r, detail) for r in rows[at]]) for at in rows}
         if means:
             points = {at: (m.value, m.low, m.high) for at, m in means.items()}
-            plot_intervals(axes, "balance", method, points, rows=rows)
+            plot_intervals(axes, "balance", method, points, shift, rows)
             drawn = True
     if not drawn:
         return discard(figure)
