@@ -25,8 +25,8 @@ __all__ = ["TwoLists"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-FIRST, LAST = 2_000, 100_000  # sets in a list
-LOOKED_AT = 24  # sets for each one listed
+FIRST, LAST = 1_000, 50_000  # sets in a list
+LOOKED_AT = 80  # sets for each one listed
 WORK = 20_000_000  # pairs and cells of a join
 KEYS = 3  # resources that part sets in cells
 SIDE = 64  # cells along a resource
