@@ -11,6 +11,7 @@ All numbers are whole fractions, as in ``subproblem``, so a choice found is wort
 
 from __future__ import annotations
 
+import time
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +28,8 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 FIRST, LAST = 1_000, 50_000  # sets in a list
 LOOKED_AT = 80  # sets for each one listed
-WORK = 20_000_000  # pairs and cells of a join
+WORK = 10_000_000  # pairs and cells of a join
+ADAPTATION = 0.1  # power of the wanted over the found number of sets by which the radius changes
 KEYS = 3  # resources that part sets in cells
 SIDE = 64  # cells along a resource
 WIDEST = 2**50
@@ -61,15 +63,19 @@ class TwoLists:
         degrees = max(len(self.priced), 1)
         self.radius = degrees * LOOKED_AT ** (-2.0 / degrees)
 
-    def search(self, value: int, rng: np.random.Generator) -> Ints | None:
-        """Return a choice of more than ``value``, at least 0, from a random pair of halves, or None."""
+    def search(self, value: int, rng: np.random.Generator, until: float) -> Ints | None:
+        """Return a choice of more than ``value``, at least 0, from a random pair of halves, or None.
+
+        None also at the time ``until`` of ``time.perf_counter``.
+        """
         gap = self.root.bound - (value + 1) * self.root.fraction
         n = self.problem.n_groups
         side = rng.permutation(n) < n // 2
         halves = [self._changes(side, gap), self._changes(~side, gap)]
-        first, second = self._lists(halves, gap)
-        if not len(first.loss) or not len(second.loss):
+        lists = self._lists(halves, gap, until)
+        if any(len(half.loss) == 0 for half in lists) or time.perf_counter() >= until:
             return None
+        first, second = lists
         cells, start = _in_cells(second, self.root.prices), int(rng.integers(len(first.loss)))
         i, j, work = _join(first, cells, self.left, self.root.prices, gap, self.root.fraction, start, WORK)
         self.size = max(self.size // 2, FIRST) if work >= WORK else min(2 * self.size, LAST)
@@ -88,8 +94,11 @@ class TwoLists:
         _, number = np.unique(group[item], return_inverse=True)
         return Changes(number.astype(np.int64), self.root.loss[item], weights, item)
 
-    def _lists(self, halves: list[Changes], gap: int) -> list[Listed]:
-        """Return the lists of both halves, near the weights where their distributions meet."""
+    def _lists(self, halves: list[Changes], gap: int, until: float) -> list[Listed]:
+        """Return the lists of both halves, near the weights where their distributions meet.
+
+        The second is missing if the time is over after the first.
+        """
         visits = LOOKED_AT * self.size
         limits = [limit_of(half, gap, visits) for half in halves]
         (mean, variance), (other_mean, other) = (moments(*pair) for pair in zip(halves, limits, strict=True))
@@ -105,11 +114,14 @@ class TwoLists:
         ):
             scale = np.zeros(len(mean))
             scale[self.priced] = 1.0 / np.sqrt(spread + slack**2 + 1e-6)[self.priced]
-            radius = self.radius if limit < gap else np.inf
-            lists.append(listed(half, limit, middle, scale, radius, 2 * visits, 4 * self.size))
-            if limit < gap:
+            whole = limit_of(half, gap, self.size) == gap
+            radius = np.inf if whole else self.radius
+            lists.append(listed(half, limit, middle, scale, radius, visits, 4 * self.size))
+            if not whole:
                 ratio = self.size / max(len(lists[-1].loss), 1)
-                self.radius *= min(max(ratio, 0.1), 10.0) ** (1.0 / max(len(prices), 1))
+                self.radius *= min(max(ratio, 0.1), 10.0) ** ADAPTATION
+            if time.perf_counter() >= until:
+                break
         return lists
 
 

@@ -138,7 +138,7 @@ class Search:
         before = self.value
         listing = self.best is not None and (self.rng.random() < FAVOUR) == self.listing
         if listing:
-            self.keep(self.lists.search(self.value, self.rng))
+            self.keep(self.lists.search(self.value, self.rng, self.until))
         else:
             self.search_core(items, width)
             for _ in range(NEIGHBOURHOODS):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -136,12 +137,12 @@ def test_joined_lists_find_small_optima(seed: int) -> None:
     _, root = root_of(problem)
     lists, rng = TwoLists(problem, root), np.random.default_rng(seed)
     units = round(optimum.objective / float(problem.value_unit))
-    chosen = lists.search(max(units // 2, units - 50), rng)
+    chosen = lists.search(max(units // 2, units - 50), rng, math.inf)
     assert chosen is not None
     assert int(problem.values[chosen].sum()) == units
     verdict = evaluate_mmkp(instance, Choice(chosen - problem.group_start[:-1]))
     assert (verdict.feasible, verdict.objective) == (True, optimum.objective)
-    assert lists.search(units, rng) is None
+    assert lists.search(units, rng, math.inf) is None
 
 
 @pytest.mark.parametrize("name", ["khan/I07", "lib/mmkp_c_22.txt", "lib/mmkp_b_14.txt"])
@@ -153,7 +154,7 @@ def test_joined_lists_find_better_choices(name: str) -> None:
     lists, rng = TwoLists(problem, root), np.random.default_rng(0)
     value, found = root.whole - root.whole // 100, 0
     for _ in range(6):
-        chosen = lists.search(value, rng)
+        chosen = lists.search(value, rng, math.inf)
         if chosen is not None:
             verdict = evaluate_mmkp(instance, Choice(chosen - problem.group_start[:-1]))
             assert verdict.feasible
