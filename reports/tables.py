@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from bench.jobs.job import Record
+from bench.judging.best_known import best_known
 from bench.judging.claims import Judged
 from bench.judging.measures import (
     FIG6_FAMILY,
@@ -273,15 +274,18 @@ def _gaps_at(runs: Sequence[MmkpRun], seconds: float) -> str:
 
 
 def mmkp_table(records: Sequence[Record]) -> Table:
-    """Return values, bounds and times of the MMKP runs."""
-    rows = []
+    """Return values, bounds and times of the MMKP runs, beside the best values known."""
+    known, rows = best_known(), []
     for r in records:
         if r.experiment == "mmkp":
             numbers = (figures(r.checked_objective, 9), figures(r.bound, 9), figures(r.solve_s))
             cells = [cell(text, [r]) for text in numbers]
-            rows.append((code(r.instance), r.method, str(r.status), *cells, r.message))
-    columns = ("instance", "method", "status", "value", "bound", "time (s)", "message")
-    return Table("MMKP", columns, rows, frozenset(columns[3:6]))
+            entry = known.get(r.instance_sha256)
+            best = "–" if entry is None else f"{figures(entry.best[0], 9)} ({entry.best[1]})"
+            rows.append((code(r.instance), r.method, str(r.status), *cells, best, r.message))
+    columns = ("instance", "method", "status", "value", "bound", "time (s)", "best known", "message")
+    note = "Best known: the larger of a published value and that of a decision stored here, with its source."
+    return Table("MMKP", columns, rows, frozenset(columns[3:6]), note)
 
 
 def files_table(records: Sequence[Record]) -> Table:

@@ -7,6 +7,8 @@ known value is dropped, by integers, so an empty beam of unlimited width would b
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -24,7 +26,9 @@ LAST_POOL = 64  # in the last groups, where what is left differs most
 LAST_GROUPS = 20
 
 
-def beam(core: Core, prices: Ints, value: int, width: int, rng: np.random.Generator) -> Ints | None:
+def beam(
+    core: Core, prices: Ints, value: int, width: int, rng: np.random.Generator, until: float
+) -> Ints | None:
     """Return a choice of more than ``value``, items of the core (n,), or None if the beam holds none.
 
     Parameters
@@ -39,6 +43,8 @@ def beam(core: Core, prices: Ints, value: int, width: int, rng: np.random.Genera
         Partial choices that are kept at each depth.
     rng
         Chooses the partial choices that bring new prices.
+    until
+        When the beam is given up, of ``time.perf_counter``.
     """
     n, m = len(core.start) - 1, len(core.capacities)
     if np.any(core.capacities < core.least[0]):
@@ -47,6 +53,8 @@ def beam(core: Core, prices: Ints, value: int, width: int, rng: np.random.Genera
     pool, mixing = prices[None, :], rng.integers(1, 2**40, m)
     history: list[tuple[Ints, Ints]] = []
     for depth in range(n):
+        if time.perf_counter() >= until:
+            return None
         size = POOL if n - depth > LAST_GROUPS else LAST_POOL
         pool = _renewed(core, depth, left, pool, prices, size, rng)
         constants = _constants(core, depth + 1, pool)

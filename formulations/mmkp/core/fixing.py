@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,12 +37,15 @@ class Root:
         return kept
 
 
-def root_of(problem: IntegerMmkp) -> tuple[Core, Root]:
-    """Return the core of all groups, and the bound with reduced costs that its best prices give."""
+def root_of(problem: IntegerMmkp, until: float = math.inf) -> tuple[Core, Root]:
+    """Return the core of all groups, and the bound with reduced costs that its best prices give.
+
+    The prices are those found by the time ``until`` of ``time.perf_counter``.
+    """
     start = problem.group_start
     everything = [np.arange(start[g], start[g + 1]) for g in range(problem.n_groups)]
     core = core_of(problem, everything, problem.capacities)
-    prices, bound = best_prices(core)
+    prices, bound = best_prices(core, until)
     surplus = core.values * core.fraction - core.weights @ prices
     top = np.maximum.reduceat(surplus, start[:-1])
     return core, Root(prices, bound, core.fraction, top[problem.group] - surplus)

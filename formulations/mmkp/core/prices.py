@@ -12,6 +12,7 @@ O(items · m²). Every iterate is a bound by itself, whatever its accuracy.
 from __future__ import annotations
 
 import math
+import time
 
 import numpy as np
 from numba import njit
@@ -25,15 +26,26 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 LARGEST = 2**62
 SMALLEST = 1e-4  # price from which a later step starts, normalised
+SLICES, SLICE = 20, 6  # looks at the clock in a run, and steps between two
 
 
-def best_prices(core: Core, steps: int = 120) -> tuple[Ints, int]:
-    """Return near-optimal prices of the whole core, (m,), and the bound they prove, both in fractions."""
+def best_prices(core: Core, until: float = math.inf) -> tuple[Ints, int]:
+    """Return near-optimal prices of the whole core, (m,), and the bound they prove, both in fractions.
+
+    They are what is found by the time ``until`` of ``time.perf_counter``, at least of a few steps.
+    """
     m = len(core.capacities)
     prices, best = np.full(m, 1.0 / max(m, 1)), np.zeros(m)
     temperature = 0.1
     for shrink in (0.8, 0.9):  # the second run settles what the first left
-        minimise(core, 0, core.capacities, prices, best, -math.inf, temperature, shrink, steps)
+        lowest, found = math.inf, np.zeros(m)
+        for _ in range(SLICES):
+            value = minimise(core, 0, core.capacities, prices, found, -math.inf, temperature, shrink, SLICE)
+            if value < lowest:
+                lowest, best = value, found.copy()
+            temperature *= shrink**SLICE
+            if time.perf_counter() >= until:
+                break
         prices, temperature = np.maximum(best, SMALLEST * 1e-2), 1e-3
     whole = np.zeros(m, dtype=np.int64)
     whole_prices(core, best, whole)

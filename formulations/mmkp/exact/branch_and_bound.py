@@ -23,7 +23,7 @@ from instances.mmkp import MmkpInstance
 __all__ = ["closing_groups", "solve_exact"]
 
 Ints = NDArray[np.int64]
-FIRST_ROUNDS = 6  # of the beam search
+FIRST_ROUNDS = 24  # of the beam search
 FIRST_WIDTH = 300
 SHARE = 0.2  # of the time limit at most, for the beam search
 SLICE = 200_000  # nodes between two looks at the clock
@@ -54,9 +54,9 @@ def solve_exact(instance: MmkpInstance, *, limits: Limits, seed: int = 0) -> Res
     problem = in_integers(instance)
     if not fits_integers(problem):
         raise InputError("values, weights: found totals above 2**60 units, expected smaller ones")
-    search = Search(problem, np.random.Generator(np.random.PCG64(seed)), begin)
-    budget = None if limits.time_s is None else SHARE * limits.time_s
-    search.run(Limits(time_s=budget, steps=min(FIRST_ROUNDS, instance.n_groups // 4)), FIRST_WIDTH, None)
+    until = math.inf if limits.time_s is None else begin + SHARE * limits.time_s
+    search = Search(problem, np.random.Generator(np.random.PCG64(seed)), begin, until)
+    search.run(min(FIRST_ROUNDS, instance.n_groups // 4), FIRST_WIDTH, None)
     started = time.perf_counter()
     stopped, counters = _prove(search, limits)
     phases = {"heuristic": started - begin, "solve": time.perf_counter() - started}

@@ -1,7 +1,8 @@
-"""Lagrangian core beam search: prices say which groups are open, beams decide those, rounds vary them."""
+"""Lagrangian core search: prices say what an item loses; beams, lists and trees look among small losses."""
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, field
 
@@ -10,8 +11,10 @@ from numpy.typing import NDArray
 
 from formulations.mmkp.core.beam import beam
 from formulations.mmkp.core.branch import FOUND, NO_LOG, advance, new_tree
-from formulations.mmkp.core.fixing import Root, root_of, surviving_groups
+from formulations.mmkp.core.fixing import root_of, surviving_groups
+from formulations.mmkp.core.repair import repaired
 from formulations.mmkp.core.subproblem import core_of, fits_integers
+from formulations.mmkp.core.two_lists import TwoLists
 from formulations.mmkp.heuristics.greedy import first_point
 from formulations.mmkp.integers import IntegerMmkp, in_integers
 from formulations.result import BoundKind, Limits, Result, Status, Stopped
@@ -29,6 +32,7 @@ DRAW = 3.0  # how much the draw prefers groups with a close second item
 NEIGHBOURHOODS = 4  # of the best choice, each round
 NEIGHBOURHOOD_NODES = 20_000
 SMALLEST, FIRST = 5, 10  # groups in a neighbourhood
+FAVOUR = 0.75  # chance of the kind of round that found the last improvement
 
 
 def solve_core_beam(
@@ -38,15 +42,19 @@ def solve_core_beam(
 
     1. Near-optimal prices λ of the Lagrangian dual give a bound, each item's loss against the best of its
        group, and a rounded choice of the items without loss. Exchanges make it feasible.
-    2. A round draws a core: the groups whose second item loses least, and others, the likelier the less
-       their second loses. The rest stays at the rounded choice, or at the best one known. A beam search
-       (``core.beam``) looks for a better choice of the core among the items that reduced costs leave.
-       Then a few neighbourhoods of the best choice, some groups of it, are searched by branch and bound
-       (``core.branch``); they grow while that completes.
+    2. A round is of the kind that found the last improvement three times in four, else of the other:
+
+       - It parts the groups in random halves and joins lists of small losses (``core.two_lists``).
+       - It draws a core: the groups whose second item loses least, and others, the likelier the less
+         their second loses. The rest stays at the rounded choice, or at the best one known. A beam search
+         (``core.beam``) looks for a better choice of the core among the items that reduced costs leave.
+         Then a few neighbourhoods of the best choice, some groups of it, are searched by branch and bound
+         (``core.branch``); they grow while that completes.
     3. Rounds end with the time, with ``limits.steps`` or ``rounds`` (30 if nothing is said), or when the
        bound shows that nothing better exists.
 
-    Guarantee: none for the value; the bound holds. One round costs O(groups · width · items · prices · m).
+    Guarantee: none for the value; the bound holds. A beam costs O(groups · width · items · prices · m), a
+    pair of lists at most a fixed number of steps.
 
     Raises
     ------
@@ -61,8 +69,9 @@ def solve_core_beam(
     if not fits_integers(problem):
         raise InputError("values, weights: found totals above 2**60 units, expected smaller ones")
     built = time.perf_counter()
-    search = Search(problem, np.random.Generator(np.random.PCG64(seed)), begin)
-    stopped = search.run(limits, width, _rounds(limits, rounds))
+    until = math.inf if limits.time_s is None else begin + limits.time_s
+    search = Search(problem, np.random.Generator(np.random.PCG64(seed)), begin, until)
+    stopped = search.run(limits.steps, width, _rounds(limits, rounds))
     phases = {"build": built - begin, "solve": time.perf_counter() - built}
     return search.result(stopped, phases)
 
@@ -79,49 +88,68 @@ class Search:
 
     problem: IntegerMmkp
     rng: np.random.Generator
-    begin: float  # clock
+    begin: float  # of time.perf_counter, s
+    until: float  # likewise
     value: int = -1  # of the best choice; nothing is known below 0
     best: Ints | None = None  # (n,) items
     rounds: int = 0
     size: int = FIRST  # groups in the next neighbourhood
+    listing: bool = True  # whether lists found the last improvement
     incumbents: list[tuple[float, float]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         problem = self.problem
-        _, self.root = root_of(problem)
+        _, self.root = root_of(problem, self.until)
         order = np.lexsort((self.root.loss, problem.group))
         self.rounded: Ints = order[problem.group_start[:-1]].astype(np.int64)
         sizes = np.diff(problem.group_start)
         self.open = np.flatnonzero(sizes > 1)
         self.second = self.root.loss[order[problem.group_start[:-1][self.open] + 1]].astype(np.float64)
         self.mean = np.add.reduceat(self.root.loss.astype(np.float64), problem.group_start[:-1]) / sizes
-        self.keep(repaired(problem, self.root, self.rounded))
+        self.lists = TwoLists(problem, self.root)
+        self.keep(repaired(problem, self.root, self.rounded, self.until))
         if self.best is None:
-            self.keep(first_point(problem))
+            self.keep(first_point(problem, self.until))
 
-    def run(self, limits: Limits, width: int, rounds: int | None) -> Stopped:
+    def run(self, steps: int | None, width: int, rounds: int | None) -> Stopped:
         """Run rounds until a limit; say which one it was."""
         while True:
             if self.root.whole <= self.value or not len(self.open):
                 return Stopped.DONE
-            if limits.time_s is not None and time.perf_counter() - self.begin >= limits.time_s:
+            if self.late():
                 return Stopped.TIME
-            if limits.steps is not None and self.rounds >= limits.steps:
+            if steps is not None and self.rounds >= steps:
                 return Stopped.NODES
             if rounds is not None and self.rounds >= rounds:
                 return Stopped.DONE
             if not self.round(width):
                 return Stopped.DONE
-            for _ in range(NEIGHBOURHOODS):
-                if limits.time_s is None or time.perf_counter() - self.begin < limits.time_s:
-                    self.look_around()
+
+    def late(self) -> bool:
+        """Tell whether the time is over."""
+        return time.perf_counter() >= self.until
 
     def round(self, width: int) -> bool:
-        """Search one core; return False if no item is left that a better choice could take."""
+        """Run a round of either kind; return False if no item is left that a better choice could take."""
         self.rounds += 1
         items = surviving_groups(self.problem, self.root, self.value)
         if any(len(group) == 0 for group in items):
             return False
+        before = self.value
+        listing = self.best is not None and (self.rng.random() < FAVOUR) == self.listing
+        if listing:
+            self.keep(self.lists.search(self.value, self.rng, self.until))
+        else:
+            self.search_core(items, width)
+            for _ in range(NEIGHBOURHOODS):
+                if not self.late():
+                    self.look_around()
+        if self.value > before:
+            self.listing = listing
+        return True
+
+    def search_core(self, items: list[Ints], width: int) -> None:
+        """Search one core among the items left of each group."""
         base = self.rounded if self.best is None or self.rounds % 4 else self.best
         groups = self._drawn()
         rest = np.ones(self.problem.n_groups, dtype=bool)
@@ -129,15 +157,14 @@ class Search:
         fixed = base[rest]
         left = self.problem.capacities - self.problem.weights[fixed].sum(axis=0)
         if np.any(left < 0):
-            return True
+            return
         core = core_of(self.problem, [items[g] for g in groups], left, self.root.fraction)
         known = self.value - int(self.problem.values[fixed].sum())
-        found = beam(core, self.root.prices, known, width, self.rng)
+        found = beam(core, self.root.prices, known, width, self.rng, self.until)
         if found is not None:
             chosen = base.copy()
             chosen[groups] = np.concatenate([items[g] for g in groups])[found]
             self.keep(chosen)
-        return True
 
     def look_around(self) -> None:
         """Search a neighbourhood of the best choice, by branch and bound within a limit of nodes."""
@@ -209,25 +236,3 @@ class Search:
             phases=phases,
             incumbents=self.incumbents,
         )
-
-
-def repaired(problem: IntegerMmkp, root: Root, rounded: Ints) -> Ints | None:
-    """Return the rounded choice after exchanges that lower the excess at the least loss, None if stuck."""
-    chosen = rounded.copy()
-    scale = np.maximum(problem.capacities, 1).astype(np.float64)
-    used = problem.weights[chosen].sum(axis=0)
-    smallest = 1e-3 * max(float(root.loss.max()), 1.0)
-    for _ in range(5 * problem.n_groups):
-        excess = float((np.maximum(used - problem.capacities, 0) / scale).sum())
-        if excess == 0:
-            return chosen
-        now = chosen[problem.group]
-        after = np.maximum(used + problem.weights - problem.weights[now] - problem.capacities, 0) / scale
-        lowered = excess - after.sum(axis=1)
-        score = lowered / (np.maximum(root.loss - root.loss[now], 0) + smallest)
-        j = int(np.argmax(score))
-        if not lowered[j] > 1e-12:
-            return None
-        used = used + problem.weights[j] - problem.weights[now[j]]
-        chosen[problem.group[j]] = j
-    return None

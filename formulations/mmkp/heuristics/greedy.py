@@ -52,9 +52,12 @@ def solve_greedy(instance: MmkpInstance, *, limits: Limits, seed: int = 0) -> Re
     return Result(Status.FEASIBLE, search.stopped, choice, objective, counters=counters, phases=phases)
 
 
-def first_point(problem: IntegerMmkp) -> NDArray[np.int64] | None:
-    """Return the feasible choice that steps 1 and 2 of the greedy heuristic reach, items (n,), or None."""
-    search = _Search(problem, Limits(), time.perf_counter())
+def first_point(problem: IntegerMmkp, until: float) -> NDArray[np.int64] | None:
+    """Return the feasible choice that steps 1 and 2 of the greedy heuristic reach, items (n,), or None.
+
+    None also at the time ``until`` of ``time.perf_counter``.
+    """
+    search = _Search(problem, Limits(time_s=until), 0.0)
     return search.chosen if search.repair() else None
 
 
