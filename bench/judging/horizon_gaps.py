@@ -13,10 +13,20 @@ from bench.judging.handover_measures import settings_of
 from bench.judging.measures import SOLVED, certified_bounds
 from bench.judging.statistics import Mean, mean_of
 
-__all__ = ["LOSSES", "VERSIONS", "Closed", "Version", "closed_shares", "gap_points", "gaps_by_load"]
+__all__ = [
+    "LOSSES",
+    "VERSIONS",
+    "Closed",
+    "Version",
+    "closed_by",
+    "closed_shares",
+    "gap_points",
+    "gaps_by_load",
+]
 
 EXPERIMENT = "handover-horizon"
 BOUND = "bound"
+HEAVY = 8.0  # users a second, of the settings with other windows and bandwidths
 Key = tuple[tuple[tuple[str, float], ...], int]  # settings and seed of a trace
 
 
@@ -94,6 +104,17 @@ def _closed(
     return Closed(
         settings, version, share, low, high, mean_of(gain), float(gap.mean()), float(np.median(times))
     )
+
+
+def closed_by(records: Sequence[Record], version: Version, axis: str, default: float) -> dict[float, Closed]:
+    """Return a version's shares at ρ = 8 by one setting, which is ``default`` where it is not given."""
+    own = [c for c in closed_shares(records) if c.version == version]
+    points = {}
+    for closed in own:
+        settings = dict(closed.settings)
+        if settings.get("rate_per_s") == HEAVY and set(settings) <= {"rate_per_s", axis}:
+            points[settings.get(axis, default)] = closed
+    return dict(sorted(points.items()))
 
 
 def gap_points(records: Sequence[Record], version: Version) -> dict[float, Mean]:
