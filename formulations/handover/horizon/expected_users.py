@@ -6,7 +6,6 @@ that many times the bits and gains that many times the accuracy, so its slope a 
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from formulations.handover.slot.envelope import Envelopes
 
-__all__ = ["Horizon", "expected", "joined"]
+__all__ = ["Horizon", "expected", "horizon_of", "joined"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -31,31 +30,25 @@ class Horizon(NamedTuple):
     curves: Envelopes  # (N,) of users that have received nothing
     first: Ints  # (N,) first slot
     end: Ints  # (N,) slot after the last
+    kind: Ints  # (N,) the same for users of the same cache, curve and number of slots
+
+
+def horizon_of(curves: Envelopes, first: Ints, end: Ints) -> Horizon:
+    """Return the horizon of users of these envelopes and windows, (N,) each."""
+    curve = (curves.cache, curves.ceiling, curves.sharpness, curves.anchor)
+    columns = np.column_stack((*curve, end - first))
+    _, kind = np.unique(columns, axis=0, return_inverse=True)
+    return Horizon(curves, first, end, kind.reshape(-1))
 
 
 @njit(cache=True)
-def alike(users: Horizon, i: int, j: int) -> bool:
-    """Return whether two users have the same cache, curve and number of slots."""
-    curves = users.curves
-    same_curve = curves.ceiling[i] == curves.ceiling[j] and curves.sharpness[i] == curves.sharpness[j]
-    same_size = curves.cache[i] == curves.cache[j] and curves.anchor[i] == curves.anchor[j]
-    same_slots = users.end[i] - users.first[i] == users.end[j] - users.first[j]
-    return bool(same_curve and same_size and same_slots)
-
-
-@njit(cache=True)
-def most_similar(users: Horizon, chosen: Ints, i: int) -> int:
+def most_similar(cache: Floats, chosen: Ints, i: int) -> int:
     """Return the position in ``chosen`` of the user whose cache is nearest to that of user i, as a ratio."""
-    nearest, best = math.inf, 0
-    for k in range(len(chosen)):
-        distance = abs(math.log(users.curves.cache[chosen[k]] / users.curves.cache[i]))
-        if distance < nearest:
-            nearest, best = distance, k
-    return best
+    return int(np.argmin(np.abs(np.log(cache[chosen] / cache[i]))))
 
 
 @njit(cache=True)
-def types_of(users: Horizon, seen: Ints) -> tuple[Ints, Floats]:
+def types_of(cache: Floats, kind: Ints, seen: Ints) -> tuple[Ints, Floats]:
     """Return representatives of the users in ``seen``, the latest first, and the share of each.
 
     A user unlike all ``MOST_TYPES`` representatives counts for the one of the most similar cache.
@@ -63,10 +56,10 @@ def types_of(users: Horizon, seen: Ints) -> tuple[Ints, Floats]:
     chosen, count, found = np.empty(MOST_TYPES, np.int64), np.zeros(MOST_TYPES), 0
     for i in seen[::-1]:
         match = 0
-        while match < found and not alike(users, chosen[match], i):
+        while match < found and kind[chosen[match]] != kind[i]:
             match += 1
         if match == MOST_TYPES:
-            match = most_similar(users, chosen, i)
+            match = most_similar(cache, chosen, i)
         elif match == found:
             chosen[found] = i
             found += 1
@@ -81,20 +74,18 @@ def expected(users: Horizon, seen: Ints, slots: int, rate: float) -> tuple[Ints,
     ``rate`` is the weight a slot, ``seen`` the users that have arrived. Neighbouring slots form at most
     ``MOST_GROUPS`` groups, whose arrivals are expected in the middle slot.
     """
-    kinds, share = types_of(users, seen[-REMEMBERED:] if slots > 0 else seen[:0])
-    width = max(1, -(-slots // MOST_GROUPS))
+    if slots == 0:
+        return seen[:0].copy(), seen[:0].copy(), np.empty(0)
+    kinds, share = types_of(users.curves.cache, users.kind, seen[-REMEMBERED:])
+    width = -(-slots // MOST_GROUPS)
     groups = -(-slots // width)
     user, after = np.empty(groups * len(kinds), np.int64), np.empty(groups * len(kinds), np.int64)
     weight = np.empty(groups * len(kinds))
     for g in range(groups):
         start, stop = 1 + g * width, min(1 + slots, 1 + (g + 1) * width)
-        for k in range(len(kinds)):
-            at = g * len(kinds) + k
-            user[at], after[at], weight[at] = (
-                kinds[k],
-                (start + stop - 1) // 2,
-                rate * share[k] * (stop - start),
-            )
+        group = slice(g * len(kinds), (g + 1) * len(kinds))
+        user[group], after[group] = kinds, (start + stop - 1) // 2
+        weight[group] = rate * (stop - start) * share
     return user, after, weight
 
 

@@ -25,7 +25,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from formulations.handover.horizon.envelope_plan import plan
-from formulations.handover.horizon.expected_users import Horizon, expected, joined
+from formulations.handover.horizon.expected_users import Horizon, expected, horizon_of, joined
 from formulations.handover.slot.claim import no_more_options, one_of
 from formulations.handover.slot.envelope import Envelopes, envelopes, filled
 from formulations.handover.slot.shares import ascending
@@ -218,7 +218,7 @@ def solve_receding_horizon(
     cache = column.cache_bits.copy()
     curve = (column.ceiling.copy(), column.sharpness.copy(), column.anchor.copy())
     started = perf_counter_ns()
-    users = Horizon(envelopes(family, cache, np.zeros(len(cache)), *curve), first, end)
+    users = horizon_of(envelopes(family, cache, np.zeros(len(cache)), *curve), first, end)
     order = np.argsort(first, kind="stable")
     user, slot, bits, sent, steps = simulate(
         family, users, order, instance.capacity_bits, rate, arrivals == "learned"

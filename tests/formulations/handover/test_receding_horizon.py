@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 from formulations.handover.evaluate import evaluate_horizon
 from formulations.handover.horizon.decomposition import solve_clairvoyant
 from formulations.handover.horizon.envelope_plan import plan
-from formulations.handover.horizon.expected_users import Horizon, expected
+from formulations.handover.horizon.expected_users import expected, horizon_of
 from formulations.handover.horizon.receding_horizon import (
     earliest_first,
     solve_receding_horizon,
@@ -179,7 +179,7 @@ def test_expected_users_add_up_to_the_rate(slots: int) -> None:
     one, first = np.ones(50), np.zeros(50, np.int64)
     curve = (column.ceiling.copy(), column.sharpness.copy(), column.anchor.copy())
     curves = envelopes(CODES["algebraic"], column.cache_bits.copy(), 0 * one, *curve)
-    user, after, weight = expected(Horizon(curves, first, first + 5), np.arange(50), slots, 0.4)
+    user, after, weight = expected(horizon_of(curves, first, first + 5), np.arange(50), slots, 0.4)
     assert weight.sum() == pytest.approx(0.4 * slots)
     assert np.all((after >= 1) & (after <= max(1, slots)))
     assert (weight @ after) == pytest.approx(0.4 * slots * (slots + 1) / 2, rel=0.1)
