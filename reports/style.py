@@ -93,6 +93,8 @@ METHOD_STYLES: dict[str, MethodStyle] = {
     "slot-exact": MethodStyle(BLACK, "D", "-."),
     "clairvoyant-lifted": MethodStyle(GREEN, "p", "-."),
     "receding-horizon": MethodStyle(RED, "*", "-"),
+    "receding-horizon+learned": MethodStyle(RED, "d", "--"),
+    "receding-horizon+mean": MethodStyle(RED, "P", ":"),
     "clairvoyant-tangent": MethodStyle(BLACK, "D", "-."),
     "clairvoyant-tangent-highs": MethodStyle(GREY, "X", "-."),
     "clairvoyant-secant": MethodStyle(RED, "s", "--"),

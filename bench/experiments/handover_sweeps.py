@@ -98,6 +98,8 @@ HORIZONS: tuple[tuple[tuple[str, float], ...], ...] = (
     *((("rate_per_s", float(load)),) for load in _LOADS),
     (("rate_per_s", 8.0), ("window_s", 0.2)),
     (("rate_per_s", 8.0), ("window_s", 1.0)),
+    (("rate_per_s", 8.0), ("window_s", 2.0)),
+    (("bandwidth_bps", 10e9), ("rate_per_s", 8.0)),
     (("bandwidth_bps", 14e9), ("rate_per_s", 8.0)),
     (("bandwidth_bps", 30e9), ("rate_per_s", 8.0)),
 )

@@ -19,6 +19,7 @@ __all__ = [
     "VERSIONS",
     "Closed",
     "Version",
+    "closed_by",
     "closed_shares",
     "gap_points",
     "gaps_by_load",
@@ -27,6 +28,7 @@ __all__ = [
 
 EXPERIMENT = "handover-horizon"
 BOUND = "bound"
+HEAVY = 8.0  # users a second, of the settings with other windows and bandwidths
 Key = tuple[tuple[tuple[str, float], ...], int]  # settings and seed of a trace
 
 
@@ -45,8 +47,8 @@ LIFTED = Version("clairvoyant-lifted", "", "clairvoyant-lifted", "Foresight, anc
 VERSIONS = (
     WATER,
     Version("receding-horizon", "none", "receding-horizon", "Those present"),
-    Version("receding-horizon", "learned", "no-admission", "Learned rate"),
-    Version("receding-horizon", "mean", "winner-take-all", "Mean rate"),
+    Version("receding-horizon", "learned", "receding-horizon+learned", "Learned rate"),
+    Version("receding-horizon", "mean", "receding-horizon+mean", "Mean rate"),
 )
 # The gap in two: what (3)'s anchors in the first slot cost with foresight, and what foresight is worth then.
 LOSSES: dict[str, tuple[Version | str, Version]] = {
@@ -67,6 +69,7 @@ class Closed:
     gain: Mean  # paired difference to water-filling, points
     gap: float  # water-filling's mean gap, points
     microseconds: float  # a slot, median over traces
+    rows: tuple[Record, ...]  # of the version, of water-filling and of bounds
 
 
 def closed_shares(records: Sequence[Record]) -> list[Closed]:
@@ -95,12 +98,13 @@ def _closed(
     draws = np.random.Generator(np.random.PCG64(0)).integers(0, len(keys), (999, len(keys)))
     shares = 100.0 * gain[draws].sum(axis=1) / np.maximum(gap[draws].sum(axis=1), 1e-12)
     low, high = (float(v) for v in np.quantile(shares, (0.025, 0.975)))
-    chosen = (r for r in records if _is(r, version) and _key(r)[0] == settings)
+    here = [r for r in records if _key(r)[0] == settings]
+    chosen = (r for r in here if _is(r, version))
     times = [time for r in chosen if (time := _microseconds(r)) is not None] or [np.nan]
     share = 100.0 * float(gain.sum()) / max(float(gap.sum()), 1e-12)
-    return Closed(
-        settings, version, share, low, high, mean_of(gain), float(gap.mean()), float(np.median(times))
-    )
+    rows = tuple(r for r in here if _is(r, version) or _is(r, WATER) or r.bound is not None)
+    typical = float(np.median(times))
+    return Closed(settings, version, share, low, high, mean_of(gain), float(gap.mean()), typical, rows)
 
 
 def _microseconds(record: Record) -> float | None:
@@ -110,6 +114,17 @@ def _microseconds(record: Record) -> float | None:
     seconds = phases.get("solve") if isinstance(phases, dict) else None
     numbers = all(isinstance(x, int | float) and x > 0 for x in (steps, seconds))
     return 1e6 * seconds / steps if numbers else None  # type: ignore[operator]
+
+
+def closed_by(records: Sequence[Record], version: Version, axis: str, default: float) -> dict[float, Closed]:
+    """Return a version's shares at ρ = 8 by one setting, which is ``default`` where it is not given."""
+    own = [c for c in closed_shares(records) if c.version == version]
+    points = {}
+    for closed in own:
+        settings = dict(closed.settings)
+        if settings.get("rate_per_s") == HEAVY and set(settings) <= {"rate_per_s", axis}:
+            points[settings.get(axis, default)] = closed
+    return dict(sorted(points.items()))
 
 
 def gap_points(records: Sequence[Record], version: Version) -> dict[float, Mean]:

@@ -6,24 +6,37 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.jobs.job import Record
-from bench.judging.horizon_gaps import BOUND, LOSSES, VERSIONS, gap_points, gaps_by_load, rows_by_load
-from reports.style import BLUE, ORANGE, discard, mark, new_figure, plot_intervals, save_figure
+from bench.judging.horizon_gaps import (
+    BOUND,
+    LOSSES,
+    VERSIONS,
+    closed_by,
+    gap_points,
+    gaps_by_load,
+    rows_by_load,
+)
+from reports.style import BLUE, ORANGE, discard, mark, new_figure, new_panels, plot_intervals, save_figure
 
 __all__ = ["TITLES", "draw"]
 
 SIZE_INCHES = (3.35, 2.7)  # one column of 85 mm
 LOAD = "Handover rate $\\rho$ (users/s)"
 GAP = "Gap to the bound (points)"
+AXES = (  # setting, its default, unit, label
+    ("window_s", 0.5, 1.0, "Transfer window $T_{\\max}$ (s)"),
+    ("bandwidth_bps", 20e9, 1e9, "Backhaul bandwidth $B$ (Gbps)"),
+)
 TITLES = {
     "handover-horizon": "Receding horizon: gap to the clairvoyant bound against the load",
+    "handover-closed": "Receding horizon at ρ = 8: what is closed of the gap, by window and by bandwidth",
     "handover-decomposition": "Where water-filling's gap comes from",
 }
 
 
 def draw(records: Sequence[Record], folder: Path) -> list[Path]:
-    """Draw both figures from the stored records; return the files, none without records."""
+    """Draw the figures from the stored records; return the files, none without records."""
     own = [r for r in records if r.experiment == "handover-horizon"]
-    return [*_draw_gaps(own, folder), *_draw_losses(own, folder)]
+    return [*_draw_gaps(own, folder), *_draw_closed(own, folder), *_draw_losses(own, folder)]
 
 
 def _draw_gaps(records: Sequence[Record], folder: Path) -> list[Path]:
@@ -42,6 +55,25 @@ def _draw_gaps(records: Sequence[Record], folder: Path) -> list[Path]:
     axes.set(xlabel=LOAD, ylabel=GAP, ylim=(0.0, None))
     figure.legend(loc="outside upper center", ncols=2, frameon=False, fontsize=6.5)
     return save_figure(figure, folder, "handover-horizon")
+
+
+def _draw_closed(records: Sequence[Record], folder: Path) -> list[Path]:
+    figure, panels = new_panels(len(AXES))
+    drawn = False
+    for axes, (setting, default, unit, label) in zip(panels, AXES, strict=True):
+        for version in VERSIONS[1:]:
+            closed = closed_by(records, version, setting, default)
+            if closed:
+                points = {at / unit: (c.share, c.low, c.high) for at, c in closed.items()}
+                rows = {at / unit: c.rows for at, c in closed.items()}
+                plot_intervals(axes, "handover", version.style, points, rows=rows, label=version.label)
+                drawn = True
+        axes.set(xlabel=label, ylabel="Gap closed (%)", ylim=(0.0, 100.0))
+    if not drawn:
+        return discard(figure)
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False)
+    return save_figure(figure, folder, "handover-closed")
 
 
 def _draw_losses(records: Sequence[Record], folder: Path) -> list[Path]:

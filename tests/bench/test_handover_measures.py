@@ -185,7 +185,7 @@ def test_figures_are_drawn_from_the_records(small_runs: list[Record], tmp_path: 
     drawn = {path.stem for path in handover_sweeps.draw(small_runs, tmp_path)}
     assert drawn == {"handover-fig5b", "handover-fig5b-starved"}
     drawn = {path.stem for path in handover_horizon.draw(small_runs, tmp_path)}
-    assert drawn == {"handover-horizon", "handover-decomposition"}
+    assert drawn == {"handover-horizon", "handover-closed", "handover-decomposition"}
 
 
 def test_published_claims_are_judged(small_runs: list[Record]) -> None:

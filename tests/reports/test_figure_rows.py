@@ -41,7 +41,7 @@ def horizon_records() -> list[Record]:
 
 
 def test_horizon_figures_name_their_rows(tmp_path: Path) -> None:
-    """Each point of both figures names the policy's rows and those of the bound, at its load alone."""
+    """Each point names the policy's rows and those of what it stands against, at its load alone."""
     rows = {r.key: r for r in horizon_records()}
     handover_horizon.draw(list(rows.values()), tmp_path)
     for name, count in (("handover-horizon", 2 * len(VERSIONS)), ("handover-decomposition", 4)):
@@ -52,6 +52,9 @@ def test_horizon_figures_name_their_rows(tmp_path: Path) -> None:
             assert len({dict(r.extra["source"]["settings"])["rate_per_s"] for r in behind}) == 1
             assert {r.seed for r in behind} == {0, 1}
             assert len({r.method for r in behind}) == 2
+    points = points_of(tmp_path, "handover-closed")  # three versions by window and by bandwidth
+    assert len(points) == 6
+    assert all({rows[key].seed for key in p["keys"]} == {0, 1} for p in points)  # type: ignore[attr-defined]
 
 
 def test_mmkp_figure_names_its_rows(tmp_path: Path) -> None:

@@ -1,25 +1,33 @@
 """Receding horizon: in each slot a plan over the windows of those who are there, and its first slot.
 
-The policy sees the users that have arrived, with their windows' ends. In each slot it maximises the sum of
-their concave envelopes over the slots that are left to them (``envelope_plan``), and sends towards the
-planned totals, the earliest deadline first. A plan over those present alone takes the coming slots for free,
-so it sends too little to the urgent and too much to the patient; with a rate of arrivals, users like those
-seen so far are expected in each coming slot and take part in the plan.
+The policy sees the users that have arrived, with their windows' ends. In each slot it
+
+1. plans the fractions that maximise the sum of the users' concave envelopes over the slots that are left to
+   them (``envelope_plan``). The coming slots are not all theirs: where users follow each other steadily, j/W
+   of those who share the slot j from now are not here yet, with W the longest window, so the plan has
+   (1 − j/W) C of that slot;
+2. sends what the whole of the coming slots could not carry of these fractions, the earliest deadline first,
+   and fills what is left of the slot at one price, so that what waits is what is worth least.
+
+With a rate of arrivals, users like those seen so far are expected in each coming slot until the last deadline
+of those present and take part in the plan; the share of others grows from that slot on. Half a user more than
+the mean is expected in a window, because arrivals come in clusters.
 """
 
 from __future__ import annotations
 
 import math
 from time import perf_counter_ns
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from formulations.handover.horizon.envelope_plan import plan
+from formulations.handover.horizon.expected_users import Horizon, expected, horizon_of, joined
 from formulations.handover.slot.claim import no_more_options, one_of
-from formulations.handover.slot.envelope import envelopes, filled
+from formulations.handover.slot.envelope import Envelopes, envelopes, filled
 from formulations.handover.slot.shares import ascending
 from formulations.handover.slot_by_slot import step_through
 from formulations.handover.utility import CODES, values
@@ -34,72 +42,22 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 ARRIVALS = ("none", "learned", "mean")
-REMEMBERED = 60  # last arrivals that expected users look like
-MOST_TYPES = 6  # of them that differ
-MOST_SLOTS = 12  # in which arrivals are expected
+UNKNOWN = -1.0  # rate of arrivals
+MARGIN = 0.5  # users that are expected in a window beyond the mean
 LEARNING_SLOTS = 50.0  # without arrivals, that a learned rate starts from
 LEFT_OVER = 1e-9  # of a slot's capacity
 
 
-class Horizon(NamedTuple):
-    """The users of a horizon, one entry each."""
-
-    cache: Floats  # (N,) L_i, bit
-    ceiling: Floats  # (N,) M_i
-    sharpness: Floats  # (N,) k_i, per fraction
-    anchor: Floats  # (N,) τ_i, fraction
-    first: Ints  # (N,) first slot
-    end: Ints  # (N,) slot after the last
-
-
 @njit(cache=True)
-def alike(users: Horizon, i: int, j: int) -> bool:
-    """Return whether two users have the same cache, curve and number of slots."""
-    same_curve = users.ceiling[i] == users.ceiling[j] and users.sharpness[i] == users.sharpness[j]
-    same_size = users.cache[i] == users.cache[j] and users.anchor[i] == users.anchor[j]
-    same_slots = users.end[i] - users.first[i] == users.end[j] - users.first[j]
-    return bool(same_curve and same_size and same_slots)
+def unclaimed(edges: Ints, known: int, window: int, capacity: float) -> Floats:
+    """Return the bits of each segment between slots ``edges``, (m,), that users yet unknown leave.
 
-
-@njit(cache=True)
-def types_of(users: Horizon, seen: Ints) -> tuple[Ints, Floats]:
-    """Return representatives of the users in ``seen``, the latest first, and the share of each.
-
-    A user unlike all ``MOST_TYPES`` representatives counts for the one of the most similar cache.
+    Slot ``known`` + j, counted from now, has (1 − j/``window``) ``capacity``, and slots before ``known`` all
+    of it.
     """
-    chosen, count, found = np.empty(MOST_TYPES, np.int64), np.zeros(MOST_TYPES), 0
-    for i in seen[::-1]:
-        match, nearest = -1, math.inf
-        for k in range(found):
-            distance = abs(math.log(users.cache[chosen[k]] / users.cache[i]))
-            if alike(users, chosen[k], i):
-                match = k
-                break
-            if found == MOST_TYPES and distance < nearest:
-                match, nearest = k, distance
-        if match < 0:
-            match, chosen[found] = found, i
-            found += 1
-        count[match] += 1.0
-    return chosen[:found], count[:found] / max(1, len(seen))
-
-
-@njit(cache=True)
-def expected(users: Horizon, seen: Ints, slots: int, rate: float) -> tuple[Ints, Ints, Floats]:
-    """Return user, slot from now and weight of the arrivals expected in ``slots`` slots, (E,) each.
-
-    ``rate`` is the weight a slot; a weighted user asks for that many times the bits and counts as often.
-    """
-    if rate <= 0:
-        slots = 0
-    kinds, share = types_of(users, seen)
-    user, after = np.empty(slots * len(kinds), np.int64), np.empty(slots * len(kinds), np.int64)
-    weight = np.empty(slots * len(kinds))
-    for j in range(slots):
-        for k in range(len(kinds)):
-            at = j * len(kinds) + k
-            user[at], after[at], weight[at] = kinds[k], j + 1, rate * share[k]
-    return user, after, weight
+    late = np.maximum(0, edges - known).astype(np.float64)
+    lost = late * (late - 1.0) / (2.0 * window)  # Σ j/W over the slots before an edge
+    return capacity * np.maximum(0.0, np.diff(edges) - np.diff(lost))
 
 
 @njit(cache=True)
@@ -107,50 +65,60 @@ def planned(
     family: int,
     users: Horizon,
     active: Ints,
-    received: Floats,
+    present: Envelopes,
     seen: Ints,
     slot: int,
     capacity: float,
     rate: float,
 ) -> Floats:
-    """Return the fractions that the active users reach in the plan, (n,)."""
-    n = len(active)
-    ahead = min(MOST_SLOTS, int(np.max(users.end[active])) - slot - 1)
-    later, after, weight = expected(users, seen[-REMEMBERED:], ahead, rate)
-    everyone = np.concatenate((active, later))
-    cache, ceiling = users.cache[everyone], users.ceiling[everyone]
-    cache[n:] *= weight
-    ceiling[n:] *= weight
-    start = np.zeros(len(everyone))
-    start[:n] = received
-    first, end = np.zeros(len(everyone), np.int64), users.end[everyone] - slot
-    first[n:] = after
-    end[n:] = after + users.end[later] - users.first[later]
+    """Return the fractions, (n,), that the active users, of envelopes ``present``, reach in the plan."""
+    left = users.end[active] - slot
+    window = int(np.max(users.end[active] - users.first[active]))
+    known = int(np.max(left)) - 1 if rate >= 0 else 0
+    later, after, weight = expected(users, seen, known, rate + MARGIN / window)
+    first = np.concatenate((np.zeros_like(left), after))
+    end = np.concatenate((left, after + users.end[later] - users.first[later]))
     edges = np.unique(np.concatenate((first, end)))
-    carried = capacity * (edges[1:] - edges[:-1]).astype(np.float64)
-    curves = envelopes(family, cache, start, ceiling, users.sharpness[everyone], users.anchor[everyone])
-    return plan(family, curves, np.searchsorted(edges, first), np.searchsorted(edges, end), carried)[:n]
+    carried = unclaimed(edges, known, max(window, edges[-1] - known), capacity)
+    everyone = joined(present, users.curves, later, weight)
+    return plan(family, everyone, np.searchsorted(edges, first), np.searchsorted(edges, end), carried)[
+        : len(active)
+    ]
 
 
 @njit(cache=True)
-def earliest_first(wanted: Floats, end: Ints, capacity: float) -> tuple[Floats, float]:
-    """Return the bits, (n,), sent by earliest deadline, and what is left of the slot.
+def earliest_first(wanted: Floats, left: Ints, budget: float) -> Floats:
+    """Return the bits, (n,), that a budget sends by earliest deadline, ``left`` slots from now, (n,).
 
     Users of one deadline share what is left in proportion to what they want.
     """
-    bits, left, i = np.zeros(len(wanted)), capacity, 0
-    order = ascending(end.astype(np.float64))
-    while i < len(order) and left > 0:
+    bits, i = np.zeros(len(wanted)), 0
+    order = ascending(left.astype(np.float64))
+    while i < len(order) and budget > 0:
         j, total = i, 0.0
-        while j < len(order) and end[order[j]] == end[order[i]]:
+        while j < len(order) and left[order[j]] == left[order[i]]:
             total += wanted[order[j]]
             j += 1
-        part = 1.0 if total <= left else left / total
+        part = 1.0 if total <= budget else budget / total
         for k in order[i:j]:
             bits[k] = part * wanted[k]
-        left -= part * total
+        budget -= part * total
         i = j
-    return bits, left
+    return bits
+
+
+@njit(cache=True)
+def urgent(wanted: Floats, left: Ints, capacity: float) -> float:
+    """Return the bits of ``wanted``, (n,), that cannot wait for the slots from the next one on.
+
+    With ``left`` slots until each deadline, (n,), it is the most that users up to some deadline want beyond
+    what those slots carry.
+    """
+    most, total = 0.0, 0.0
+    for i in ascending(left.astype(np.float64)):
+        total += wanted[i]
+        most = max(most, total - capacity * (left[i] - 1))
+    return most
 
 
 @njit(cache=True)
@@ -164,20 +132,26 @@ def send(
     capacity: float,
     rate: float,
 ) -> Floats:
-    """Return the bits, (n,), of one slot; what the plan leaves of it is filled at one price."""
-    cache, received = users.cache[active], sent[active] / users.cache[active]
-    y = planned(family, users, active, received, seen, slot, capacity, rate)
-    bits, left = earliest_first(cache * (y - received), users.end[active], capacity)
-    if left > LEFT_OVER * capacity:
+    """Return the bits, (n,), of one slot."""
+    curves = users.curves
+    cache, left = curves.cache[active], users.end[active] - slot
+    curve = (curves.ceiling[active], curves.sharpness[active], curves.anchor[active])
+    received = sent[active] / cache
+    present = envelopes(family, cache, received, *curve)
+    wanted = cache * (planned(family, users, active, present, seen, slot, capacity, rate) - received)
+    bits = earliest_first(wanted, left, urgent(wanted, left, capacity))
+    rest = capacity - np.sum(bits)
+    if rest > LEFT_OVER * capacity:
         reached = received + bits / cache
-        curve = (users.ceiling[active], users.sharpness[active], users.anchor[active])
-        y, _ = filled(family, envelopes(family, cache, reached, *curve), np.arange(len(active)), left)
+        if rest < capacity:
+            present = envelopes(family, cache, reached, *curve)
+        y, _ = filled(family, present, np.arange(len(active)), rest)
         bits += cache * (y - reached)
     return bits
 
 
 def simulate(
-    family: int, users: Horizon, order: Ints, capacity: float, rate: float, learning: bool, weight: float
+    family: int, users: Horizon, order: Ints, capacity: float, rate: float, learning: bool
 ) -> tuple[Ints, Ints, Floats, Floats, int]:
     """Simulate the horizon.
 
@@ -189,8 +163,8 @@ def simulate(
         Users by first slot, (N,).
     capacity
         C, bit a slot.
-    rate, learning, weight
-        Arrivals a slot, or whether they are learned; how often an expected user counts.
+    rate, learning
+        Arrivals a slot, ``UNKNOWN`` where nothing is known of them; whether they are learned instead.
 
     Returns
     -------
@@ -199,12 +173,11 @@ def simulate(
 
     def decide(slot: int, active: Ints, sent: Floats, arrived: int) -> Floats:
         expected_rate = arrived / (slot + LEARNING_SLOTS) if learning else rate
-        seen = order[:arrived]
-        bits: Floats = send(family, users, active, sent, seen, slot, capacity, weight * expected_rate)
+        bits: Floats = send(family, users, active, sent, order[:arrived], slot, capacity, expected_rate)
         return bits
 
     tail = np.ones(len(order))
-    return step_through(decide, users.cache, users.first, users.end, tail, order, capacity)
+    return step_through(decide, users.curves.cache, users.first, users.end, tail, order, capacity)
 
 
 def solve_receding_horizon(
@@ -214,7 +187,6 @@ def solve_receding_horizon(
     seed: int = 0,
     arrivals: str = "none",
     rate_per_s: Any = None,
-    weight: Any = 2.0,
     **options: Any,
 ) -> Result:
     """Simulate the receding-horizon policy; it knows a user from its first slot on and nothing of later ones.
@@ -230,8 +202,6 @@ def solve_receding_horizon(
         far), or ``mean`` (and expected ones at ``rate_per_s``).
     rate_per_s
         Mean rate of arrivals, users a second; with ``arrivals=mean`` only.
-    weight
-        How often an expected user counts. More than 1 allows for arrivals that come in clusters.
 
     Returns
     -------
@@ -243,14 +213,15 @@ def solve_receding_horizon(
         For an unknown option or option value, or a rate that is missing or not asked for.
     """
     no_more_options("receding-horizon", options)
-    rate = _rate(one_of("arrivals", arrivals, ARRIVALS), rate_per_s) * instance.slot_s
-    count = number("weight", weight, low=0, high=1e3)
-    column, (first, end) = instance.users, instance.windows()
-    curve = (column.cache_bits.copy(), column.ceiling.copy(), column.sharpness.copy(), column.anchor.copy())
-    users, order = Horizon(*curve, first, end), np.argsort(first, kind="stable")
+    rate = _rate(one_of("arrivals", arrivals, ARRIVALS), rate_per_s, instance.slot_s)
+    column, (first, end), family = instance.users, instance.windows(), CODES[instance.utility]
+    cache = column.cache_bits.copy()
+    curve = (column.ceiling.copy(), column.sharpness.copy(), column.anchor.copy())
     started = perf_counter_ns()
+    users = horizon_of(envelopes(family, cache, np.zeros(len(cache)), *curve), first, end)
+    order = np.argsort(first, kind="stable")
     user, slot, bits, sent, steps = simulate(
-        CODES[instance.utility], users, order, instance.capacity_bits, rate, arrivals == "learned", count
+        family, users, order, instance.capacity_bits, rate, arrivals == "learned"
     )
     seconds = (perf_counter_ns() - started) * 1e-9
     y = np.minimum(1.0, sent / column.cache_bits)
@@ -264,9 +235,9 @@ def solve_receding_horizon(
     )
 
 
-def _rate(arrivals: str, rate_per_s: Any) -> float:
-    """Return the known rate of arrivals, users a second, 0 where none is known."""
+def _rate(arrivals: str, rate_per_s: Any, slot_s: float) -> float:
+    """Return the known rate of arrivals, users a slot, ``UNKNOWN`` where none is known."""
     if (arrivals == "mean") != (rate_per_s is not None):
         found = "nothing" if rate_per_s is None else f"a rate with arrivals = {arrivals}"
         raise InputError(f"rate_per_s: found {found}, expected a rate with arrivals = mean and only there")
-    return 0.0 if rate_per_s is None else number("rate_per_s", rate_per_s, low=0, high=1e9)
+    return UNKNOWN if rate_per_s is None else number("rate_per_s", rate_per_s, low=0, high=1e9) * slot_s

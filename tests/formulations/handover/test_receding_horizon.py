@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,15 @@ import pytest
 from scipy.optimize import linprog
 
 from formulations.handover.evaluate import evaluate_horizon
+from formulations.handover.horizon.decomposition import solve_clairvoyant
 from formulations.handover.horizon.envelope_plan import plan
-from formulations.handover.horizon.receding_horizon import solve_receding_horizon
-from formulations.handover.horizon.tangent import solve_tangent
+from formulations.handover.horizon.expected_users import expected, horizon_of
+from formulations.handover.horizon.receding_horizon import (
+    earliest_first,
+    solve_receding_horizon,
+    unclaimed,
+    urgent,
+)
 from formulations.handover.simulate import water_filling
 from formulations.handover.slot.envelope import Envelopes, envelopes, touching_point
 from formulations.handover.utility import CODES, slopes, values
@@ -125,6 +132,62 @@ def test_plan_is_the_optimum_on_the_envelopes(utility: str, counted: Callable[[i
         assert best - 5e-4 <= worth <= best + 1e-7
 
 
+def least_in_first_slot(wanted: np.ndarray, left: np.ndarray, capacity: float) -> float:
+    """Return by linear programming the least of a first slot with which everything wanted can be sent."""
+    n, m = len(wanted), int(left.max())
+    cost = np.repeat(np.arange(m) == 0, n).astype(float)
+    slots = np.kron(np.eye(m), np.ones((1, n)))
+    users = np.kron(np.ones((1, m)), np.eye(n))
+    bounds = [(0.0, None if t < left[i] else 0.0) for t in range(m) for i in range(n)]
+    limits = np.full(m, capacity)
+    found = linprog(cost, slots, limits, users, wanted, bounds=bounds)
+    assert found.status == 0
+    return float(found.fun)
+
+
+def test_what_cannot_wait_is_the_least_of_the_first_slot(counted: Callable[[int], int]) -> None:
+    """Linear programming finds no schedule that sends less in the first slot, and the rest fits after it."""
+    rng = np.random.default_rng(6)
+    for _ in range(counted(60)):
+        n = int(rng.integers(1, 7))
+        left, share = rng.integers(1, 6, n), rng.uniform(0, 1, n)
+        wanted = share / max(share[left <= d].sum() / d for d in range(int(left.min()), 6))
+        wanted *= rng.uniform(0.3, 1.0)
+        due = urgent(wanted, left, 1.0)
+        assert due == pytest.approx(least_in_first_slot(wanted, left, 1.0), abs=1e-9)
+        bits = earliest_first(wanted, left, due)
+        assert bits.sum() == pytest.approx(due, abs=1e-12)
+        assert np.all((bits >= 0) & (bits <= wanted))
+        assert urgent(wanted - bits, left, 1.0) <= 1e-12
+
+
+def test_coming_slots_are_left_to_others_in_equal_steps() -> None:
+    """A segment has the sum of its slots, each a W-th less than the slot before it."""
+    for window in (1, 5, 12):
+        for known in (0, 3):
+            ends = np.unique(np.random.default_rng(window).integers(1, known + window + 1, 4))
+            edges = np.concatenate(([0], ends))
+            slots = [1.0 - max(0, t - known) / window for t in range(int(edges[-1]))]
+            sums = [math.fsum(slots[a:b]) for a, b in pairwise(edges)]
+            assert unclaimed(edges, known, window, 7.0) == pytest.approx([7.0 * v for v in sums])
+
+
+@pytest.mark.parametrize("slots", [0, 1, 3, 4, 9, 19, 200])
+def test_expected_users_add_up_to_the_rate(slots: int) -> None:
+    """The expected users weigh the rate times the slots, in slots to come, and by type as those seen."""
+    column = random_trace(np.random.default_rng(7), 50, 5.0).users
+    one, first = np.ones(50), np.zeros(50, np.int64)
+    curve = (column.ceiling.copy(), column.sharpness.copy(), column.anchor.copy())
+    curves = envelopes(CODES["algebraic"], column.cache_bits.copy(), 0 * one, *curve)
+    user, after, weight = expected(horizon_of(curves, first, first + 5), np.arange(50), slots, 0.4)
+    assert weight.sum() == pytest.approx(0.4 * slots)
+    assert np.all((after >= 1) & (after <= max(1, slots)))
+    assert (weight @ after) == pytest.approx(0.4 * slots * (slots + 1) / 2, rel=0.1)
+    for cache in set(column.cache_bits.tolist()):
+        share = weight[curves.cache[user] == cache].sum()
+        assert share == pytest.approx(0.4 * slots * np.mean(column.cache_bits == cache))
+
+
 @pytest.mark.parametrize("options", VERSIONS)
 def test_policy_does_not_see_later_users(options: dict[str, Any]) -> None:
     """What is sent before a slot is the same, to the bit, without the users who arrive later."""
@@ -164,28 +227,46 @@ def gains(rate: float, seeds: range, options: dict[str, Any], **settings: float)
         assert isinstance(trace, HandoverTrace)
         base = water_filling(trace, limits=Limits()).objective or 0.0
         won += (solve_receding_horizon(trace, limits=Limits(), **options).objective or 0.0) - base
-        gap += (solve_tangent(trace, limits=Limits()).bound or 0.0) - base
+        gap += (solve_clairvoyant(trace, limits=Limits(), gap=1e-4).bound or 0.0) - base
     return won, gap
 
 
 def test_nothing_is_lost_at_a_low_load(counted: Callable[[int], int]) -> None:
     """At ρ = 1 the policy is worth at least what water-filling is, summed over 30 traces."""
     won, gap = gains(1.0, range(counted(30)), {})
-    assert 0.9 * gap <= won <= gap
+    assert 0.0 <= won <= gap
 
 
-@pytest.mark.parametrize(("options", "share"), [({}, 0.45), ({"arrivals": "mean", "rate_per_s": 8.0}, 0.75)])
-def test_gap_is_closed_by_a_share(options: dict[str, Any], share: float) -> None:
+MEAN: dict[str, Any] = {"arrivals": "mean", "rate_per_s": 8.0}
+
+
+@pytest.mark.parametrize(("options", "share"), [({}, 0.45), (MEAN, 0.75)])
+@pytest.mark.parametrize("window_s", [0.2, 0.5, 1.0])
+def test_gap_is_closed_by_a_share(options: dict[str, Any], share: float, window_s: float) -> None:
     """At ρ = 8 the plan closes much of water-filling's gap to the bound, more with the rate of arrivals."""
-    won, gap = gains(8.0, range(2), options, horizon_s=40.0)
+    won, gap = gains(8.0, range(4), options, window_s=window_s)
     assert share * gap <= won <= gap
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(("options", "share"), [({}, 0.45), ({"arrivals": "mean", "rate_per_s": 8.0}, 0.8)])
-def test_promised_share_of_the_gap_is_closed(options: dict[str, Any], share: float) -> None:
+@pytest.mark.parametrize(("options", "share"), [({}, 0.45), (MEAN, 0.8)])
+@pytest.mark.parametrize("settings", [{}, {"window_s": 0.2}, {"bandwidth_bps": 3e10}])
+def test_promised_share_of_the_gap_is_closed(
+    options: dict[str, Any], share: float, settings: dict[str, float]
+) -> None:
     """Over 30 traces of 100 s at ρ = 8 at least 45 % of the gap is closed, 80 % with the mean rate."""
-    won, gap = gains(8.0, range(30), options)
+    won, gap = gains(8.0, range(30), options, **settings)
+    assert share * gap <= won <= gap
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("options", "share"), [({}, 0.45), (MEAN, 0.7)])
+@pytest.mark.parametrize("settings", [{"window_s": 1.0}, {"window_s": 2.0}, {"bandwidth_bps": 1e10}])
+def test_share_is_smaller_for_long_windows_and_a_narrow_link(
+    options: dict[str, Any], share: float, settings: dict[str, float]
+) -> None:
+    """There at least 45 % of the gap is closed, and 70 % with the mean rate."""
+    won, gap = gains(8.0, range(30), options, **settings)
     assert share * gap <= won <= gap
 
 
@@ -204,7 +285,7 @@ def test_horizon_without_users_is_empty(options: dict[str, Any]) -> None:
         ({"arrivals": "oracle"}, "arrivals: found oracle, expected one of none, learned, mean"),
         ({"arrivals": "mean"}, "rate_per_s: found nothing, expected a rate with arrivals = mean"),
         ({"rate_per_s": 4}, "rate_per_s: found a rate with arrivals = none, expected"),
-        ({"weight": -1}, "weight: found -1, expected 0 to 1000"),
+        ({"arrivals": "mean", "rate_per_s": -1}, "rate_per_s: found -1, expected 0 to"),
         ({"depth": 3}, "receding-horizon: depth: found an option"),
     ],
 )
