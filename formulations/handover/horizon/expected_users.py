@@ -19,9 +19,9 @@ __all__ = ["Horizon", "expected", "horizon_of", "joined"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-REMEMBERED = 60  # last arrivals that expected users look like
+REMEMBERED = 300  # last arrivals that expected users look like
 MOST_TYPES = 6  # of them that differ
-MOST_GROUPS = 4  # of slots in which arrivals are expected
+MOST_GROUPS = 8  # of slots in which arrivals are expected
 
 
 class Horizon(NamedTuple):

@@ -9,9 +9,9 @@ The policy sees the users that have arrived, with their windows' ends. In each s
 2. sends what the whole of the coming slots could not carry of these fractions, the earliest deadline first,
    and fills what is left of the slot at one price, so that what waits is what is worth least.
 
-With a rate of arrivals, users like those seen so far are expected in each coming slot until the last deadline
-of those present and take part in the plan; the share of others grows from that slot on. Half a user more than
-the mean is expected in a window, because arrivals come in clusters.
+With a rate of arrivals, users like those seen so far are expected in the coming slots, until W slots after
+the last deadline of those present, and take part in the plan; the share of others grows from there on. Half a
+user more than the mean is expected in a window, because arrivals come in clusters.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def planned(
     """Return the fractions, (n,), that the active users, of envelopes ``present``, reach in the plan."""
     left = users.end[active] - slot
     window = int(np.max(users.end[active] - users.first[active]))
-    known = int(np.max(left)) - 1 if rate >= 0 else 0
+    known = int(np.max(left)) - 1 + window if rate >= 0 else 0
     later, after, weight = expected(users, seen, known, rate + MARGIN / window)
     first = np.concatenate((np.zeros_like(left), after))
     end = np.concatenate((left, after + users.end[later] - users.first[later]))

@@ -250,7 +250,9 @@ def test_gap_is_closed_by_a_share(options: dict[str, Any], share: float, window_
 
 @pytest.mark.full
 @pytest.mark.parametrize(("options", "share"), [({}, 0.45), (MEAN, 0.8)])
-@pytest.mark.parametrize("settings", [{}, {"window_s": 0.2}, {"bandwidth_bps": 3e10}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"window_s": 0.2}, {"window_s": 1.0}, {"window_s": 2.0}, {"bandwidth_bps": 3e10}]
+)
 def test_promised_share_of_the_gap_is_closed(
     options: dict[str, Any], share: float, settings: dict[str, float]
 ) -> None:
@@ -260,13 +262,10 @@ def test_promised_share_of_the_gap_is_closed(
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(("options", "share"), [({}, 0.45), (MEAN, 0.7)])
-@pytest.mark.parametrize("settings", [{"window_s": 1.0}, {"window_s": 2.0}, {"bandwidth_bps": 1e10}])
-def test_share_is_smaller_for_long_windows_and_a_narrow_link(
-    options: dict[str, Any], share: float, settings: dict[str, float]
-) -> None:
-    """There at least 45 % of the gap is closed, and 70 % with the mean rate."""
-    won, gap = gains(8.0, range(30), options, **settings)
+@pytest.mark.parametrize(("options", "share"), [({}, 0.45), (MEAN, 0.75)])
+def test_mean_rate_closes_less_on_a_narrow_link(options: dict[str, Any], share: float) -> None:
+    """At 10 Gbps at least 45 % of the gap is closed, 75 % with the mean rate."""
+    won, gap = gains(8.0, range(30), options, bandwidth_bps=1e10)
     assert share * gap <= won <= gap
 
 
