@@ -70,15 +70,17 @@ def test_steps_are_deterministic(solve: Callable[..., Result]) -> None:
 
 
 def test_heu_in_the_files() -> None:
-    """HEU is worth what the HEU solutions in the public files are, to three in a hundred on average."""
+    """HEU finds its authors' solutions of three public files, and others within 2 % on average."""
     ratios = []
     for k in range(1, 14):
         path = public(f"mmkp/khan/I{k:02d}")
         listed = next(s for s in read_khan_solutions(path).solutions if s.label == "HEU")
         result = solve_heu(read_khan(path), limits=Limits())
         assert result.objective is not None
+        assert isinstance(result.decision, Choice)
         ratios.append(result.objective / listed.objective)
-    assert 0.97 <= np.mean(ratios) <= 1.03
+        assert k not in (2, 5, 6) or result.decision.item.tolist() == listed.choice.item.tolist()
+    assert 0.98 <= np.mean(ratios) <= 1.02
 
 
 def test_beam_beats_the_greedy_heuristic() -> None:
