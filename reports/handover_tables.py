@@ -39,6 +39,11 @@ __all__ = [
 PUBLISHED_MS = {4096: (211, 229), 8192: (396, 353), 16384: (694, 590)}  # Hybrid, the proposed method
 PUBLISHED_MEANS_MS = (847, 434, 391)  # of re-prefill and these two
 REFERENCE = "sixty_digits"
+SYMBOLS = {
+    "rate_per_s": ("ρ", 1.0, "/s"),
+    "window_s": ("T_max", 1.0, " s"),
+    "bandwidth_bps": ("B", 1e9, " Gbps"),
+}
 
 
 def handover_tables(records: Sequence[Record]) -> list[Table]:
@@ -138,8 +143,8 @@ def admission_table(records: Sequence[Record]) -> Table:
             mean = curve_means(records, "handover-fig5b", curve, what).get(load)
             cells.append(cell(_mean(mean), behind.get(load, [])))
         if behind:
-            rows.append((_name(curve), *cells))
-    columns = ("policy", "accuracy at ρ = 4 (%)", "at ρ = 12 (%)", "starved at ρ = 12 (%)")
+            rows.append((_name(curve), str(max(map(len, behind.values()))), *cells))
+    columns = ("policy", "traces a load", "accuracy at ρ = 4 (%)", "at ρ = 12 (%)", "starved at ρ = 12 (%)")
     return Table("Admission control and its absence, by reading", columns, rows, frozenset(columns[1:]))
 
 
@@ -147,9 +152,9 @@ def horizon_table(records: Sequence[Record]) -> Table:
     """Return what the receding horizon closes of water-filling's gap to the bound, by setting."""
     rows = []
     for closed in closed_shares(records):
-        settings = ", ".join(f"{key} {value:g}" for key, value in closed.settings)
+        settings = ", ".join(_setting(key, value) for key, value in closed.settings)
         gain = f"{closed.gain.value:.3f} [{closed.gain.low:.3f}, {closed.gain.high:.3f}]"
-        share = f"{closed.share:.1f} [{closed.low:.1f}, {closed.high:.1f}]"
+        share = f"{closed.share.value:.1f} [{closed.share.low:.1f}, {closed.share.high:.1f}]"
         cells = (
             f"{closed.gap:.3f}",
             gain,
@@ -168,6 +173,12 @@ def horizon_table(records: Sequence[Record]) -> Table:
     )
     note = "Paired by trace; the gap is that of water-filling to the certified clairvoyant bound."
     return Table("Receding horizon against water-filling", columns, rows, frozenset(columns[2:]), note)
+
+
+def _setting(name: str, value: float) -> str:
+    """Return a family's setting in the paper's symbols."""
+    symbol, scale, unit = SYMBOLS.get(name, (name, 1.0, ""))
+    return f"{symbol} = {value / scale:g}{unit}"
 
 
 def allocators_table(records: Sequence[Record]) -> Table:

@@ -15,7 +15,7 @@ from bench.jobs.job import Record, parameters_of
 from bench.jobs.sources import source_from_dict
 from bench.judging.measures import PERCENT, SOLVED, Measurement, NotTestableError
 from bench.judging.selecting import select
-from bench.judging.statistics import Mean, mean_of
+from bench.judging.statistics import Mean, mean_of, ratio_of_sums
 from formulations.handover.hybrid import hybrid_latencies
 from instances.handover import HandoverTrace
 
@@ -246,13 +246,11 @@ def _pooled(sums: Sequence[tuple[float, int]], detail: str) -> Measurement:
     """Return the mean over users of runs' sums, with the interval of a ratio of runs' totals."""
     if not sums:
         raise NotTestableError("no user of this context length in the store")
-    total, count = (np.array(column, dtype=np.float64) for column in zip(*sums, strict=True))
-    mean = float(total.sum() / count.sum())
-    spread = np.sqrt(np.sum((total - mean * count) ** 2) * len(sums) / max(1, len(sums) - 1))
-    half = 1.96 * float(spread / count.sum())
-    users = f"{int(count.sum())} users"
+    total, count = zip(*sums, strict=True)
+    mean = ratio_of_sums(total, count)
+    users = f"{sum(count)} users"
     text = f"{users}; {detail}" if detail else users
-    return Measurement(mean, mean - half, mean + half, len(sums), len(sums), "sampled", text)
+    return _measured(mean, mean.n, text)
 
 
 def _expected(records: Iterable[Record], experiment: str, method: str, family: str, at: float) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from bench.jobs.job import Record
 from bench.judging.handover_measures import settings_of
 from bench.judging.measures import SOLVED, certified_bounds
-from bench.judging.statistics import Mean, mean_of
+from bench.judging.statistics import Mean, mean_of, ratio_of_sums
 
 __all__ = [
     "BOUND",
@@ -63,9 +63,7 @@ class Closed:
 
     settings: tuple[tuple[str, float], ...]
     version: Version
-    share: float  # of the summed gap, %
-    low: float
-    high: float  # 95 % bootstrap over traces
+    share: Mean  # of the summed gap, %
     gain: Mean  # paired difference to water-filling, points
     gap: float  # water-filling's mean gap, points
     microseconds: float  # a slot, median over traces
@@ -95,16 +93,13 @@ def _closed(
 ) -> Closed:
     bound, base, found = (np.array([column[k] for k in keys]) for column in values)
     gain, gap = found - base, bound - base
-    draws = np.random.Generator(np.random.PCG64(0)).integers(0, len(keys), (999, len(keys)))
-    shares = 100.0 * gain[draws].sum(axis=1) / np.maximum(gap[draws].sum(axis=1), 1e-12)
-    low, high = (float(v) for v in np.quantile(shares, (0.025, 0.975)))
+    share = ratio_of_sums(100.0 * gain, gap) if gap.sum() > 0 else Mean(0.0, 0.0, 0.0, len(gap))
     here = [r for r in records if _key(r)[0] == settings]
     chosen = (r for r in here if _is(r, version))
     times = [time for r in chosen if (time := _microseconds(r)) is not None] or [np.nan]
-    share = 100.0 * float(gain.sum()) / max(float(gap.sum()), 1e-12)
     rows = tuple(r for r in here if _is(r, version) or _is(r, WATER) or r.bound is not None)
     typical = float(np.median(times))
-    return Closed(settings, version, share, low, high, mean_of(gain), float(gap.mean()), typical, rows)
+    return Closed(settings, version, share, mean_of(gain), float(gap.mean()), typical, rows)
 
 
 def _microseconds(record: Record) -> float | None:

@@ -24,6 +24,7 @@ __all__ = [
     "mean_of",
     "penalised_mean",
     "power_law",
+    "ratio_of_sums",
     "semi_log",
     "shifted_geometric_mean",
     "signed_rank",
@@ -103,6 +104,21 @@ def mean_of(values: ArrayLike, within: tuple[float, float] = (-np.inf, np.inf)) 
     half = float(stats.t.ppf(0.5 + CONFIDENCE / 2, len(array) - 1)) * float(stats.sem(array))
     low, high = max(center - half, within[0]), min(center + half, within[1])
     return Mean(center, low, high, len(array))
+
+
+def ratio_of_sums(above: ArrayLike, below: ArrayLike) -> Mean:
+    """Return Σ above / Σ below over pairs, (n,) each, with the Student interval of the linearised ratio.
+
+    Parameters
+    ----------
+    above, below
+        Pairs that are independent of each other; the sum of ``below`` is positive.
+    """
+    a, b = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
+    ratio, n = float(a.sum() / b.sum()), len(a)
+    residual = mean_of(a - ratio * b)  # around 0
+    half = n * (residual.high - residual.value) / float(b.sum())
+    return Mean(ratio, ratio - half, ratio + half, n)
 
 
 def stratified_mean(strata: Sequence[Sequence[float]]) -> Mean:

@@ -64,7 +64,7 @@ def _draw_closed(records: Sequence[Record], folder: Path) -> list[Path]:
         for version in VERSIONS[1:]:
             closed = closed_by(records, version, setting, default)
             if closed:
-                points = {at / unit: (c.share, c.low, c.high) for at, c in closed.items()}
+                points = {at / unit: (c.share.value, c.share.low, c.share.high) for at, c in closed.items()}
                 rows = {at / unit: c.rows for at, c in closed.items()}
                 plot_intervals(axes, "handover", version.style, points, rows=rows, label=version.label)
                 drawn = True

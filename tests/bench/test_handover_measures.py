@@ -172,8 +172,8 @@ def test_hybrid_is_measured_on_the_stored_arrivals(small_runs: list[Record]) -> 
 def test_gap_is_closed_by_a_share_between_nothing_and_all(small_runs: list[Record]) -> None:
     """Every version closes some of the gap to a verified bound, none more than all of it."""
     for closed in closed_shares(small_runs):
-        assert 0.0 < closed.share <= 100.0
-        assert closed.low <= closed.share <= closed.high
+        assert 0.0 < closed.share.value <= 100.0
+        assert closed.share.low <= closed.share.value <= closed.share.high
         assert closed.gap > 0.0
     gaps = [gap_points(small_runs, version)[8.0].value for version in VERSIONS]
     assert min(gaps) >= 0.0

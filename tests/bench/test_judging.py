@@ -19,7 +19,7 @@ from bench.judging.claims import (
     verdict,
 )
 from bench.judging.measures import Measurement, NotTestableError
-from bench.judging.statistics import mean_of, power_law, semi_log, stratified_mean
+from bench.judging.statistics import mean_of, power_law, ratio_of_sums, semi_log, stratified_mean
 from tests.bench.sample_records import record
 
 
@@ -61,6 +61,20 @@ def test_stratified_mean_weighs_strata_alike() -> None:
 def test_interval_is_cut_to_the_possible() -> None:
     """A share's interval ends at 100 %."""
     assert mean_of([99.0, 100.0, 95.0], (0.0, 100.0)).high == 100.0
+
+
+def test_ratio_of_sums_and_its_interval() -> None:
+    """Over equal denominators it is the mean and its interval; else the interval covers the ratio as often."""
+    values = np.array([1.0, 4.0, 2.0, 7.0])
+    plain, ratio = mean_of(values / 2.0), ratio_of_sums(values, np.full(4, 2.0))
+    assert (ratio.value, ratio.low, ratio.high) == pytest.approx((plain.value, plain.low, plain.high))
+    rng = np.random.Generator(np.random.PCG64(5))
+    covered = 0
+    for _ in range(400):
+        below = rng.uniform(1.0, 3.0, 12)
+        found = ratio_of_sums(0.6 * below + rng.normal(0.0, 0.3, 12), below)
+        covered += found.low <= 0.6 <= found.high
+    assert 0.91 <= covered / 400 <= 0.98
 
 
 def claim(kind: str, value: float, **fields: Any) -> Claim:
