@@ -5,10 +5,12 @@ To add a method, write one file under ``formulations`` and one entry here.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib
 import importlib.util
 import inspect
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,8 +28,10 @@ __all__ = [
     "Problem",
     "check_options",
     "find",
+    "is_own",
     "methods_of",
     "problem_of",
+    "problems_of",
     "resolve",
     "source_digest",
 ]
@@ -215,16 +219,57 @@ def _load_file(path: Path) -> ModuleType:
     return module
 
 
+def is_own(name: str) -> bool:
+    """Tell a user's method, ``file.py:function`` or ``module:function``, from those of this project."""
+    return ":" in name and not name.startswith("formulations.")
+
+
 def source_digest(name: str) -> str:
     """Return a digest of the file that a user's own method is in, empty for a registered one."""
+    source = _source_file(name)
+    return "" if source is None else hashlib.sha256(source.read_bytes()).hexdigest()[:16]
+
+
+def problems_of(name: str) -> list[str]:
+    """Return the problems that a ``file.py:function`` may solve, by the class its first parameter names.
+
+    Without a class of instances there, all. The file is read and not run: what it does is the run's own affair.
+
+    Raises
+    ------
+    InputError
+        When there is no such file, or one that is no Python.
+    """
+    place, _, function = name.rpartition(":")
+    source = _source_file(name)
+    if source is None:
+        raise InputError(f"{place}: found no such file, expected a module")
+    try:
+        tree = ast.parse(source.read_bytes())
+    except (OSError, SyntaxError, ValueError) as error:
+        raise InputError(f"{place}: found {type(error).__name__} ({error}), expected a module") from None
+    first = next(
+        (
+            node.args.posonlyargs + node.args.args
+            for node in tree.body
+            if isinstance(node, ast.FunctionDef) and node.name == function
+        ),
+        [],
+    )[:1]
+    words = {w for arg in first if arg.annotation for w in re.findall(r"\w+", ast.unparse(arg.annotation))}
+    return [p.name for p in PROBLEMS.values() if p.instance in words] or list(PROBLEMS)
+
+
+def _source_file(name: str) -> Path | None:
+    """Return the file that a user's own method is in, None for a registered or a built-in one."""
     place = name.rpartition(":")[0]
     if not place:
-        return ""
+        return None
     try:
-        source = place if place.endswith(".py") else inspect.getsourcefile(resolve(name)) or ""
+        source = Path(place if place.endswith(".py") else inspect.getsourcefile(resolve(name)) or "")
     except TypeError:  # built in
-        return ""
-    return hashlib.sha256(Path(source).read_bytes()).hexdigest()[:16] if Path(source).is_file() else ""
+        return None
+    return source if source.is_file() else None
 
 
 def check_options(method: Method, options: dict[str, Any]) -> None:

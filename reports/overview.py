@@ -11,7 +11,7 @@ import numpy as np
 from bench.jobs.exports.selection import ended_well, instance_of
 from bench.jobs.job import Record
 from bench.judging.gaps import Gap, MethodGaps, mean_gap
-from bench.registry import METHODS
+from bench.registry import METHODS, is_own
 from reports.cells import Table, cell, code, figures, mean_text, percent
 
 __all__ = [
@@ -211,7 +211,10 @@ def runs_table(records: Sequence[Record]) -> Table:
         limits = [r for r in own if r.status not in FAILED and not ended_well(r)]
         listed = ", ".join(f"{n} {status}" for status, n in sorted(counts.items()))
         methods, instances = {r.method for r in own}, {instance_of(r) for r in own}
-        planned = _planned(own, "runs")
+        grids: dict[str, list[Record]] = defaultdict(list)
+        for r in own:
+            grids[r.method if is_own(r.method) else ""].append(r)
+        planned = sum(_planned(rows_of_grid, "runs") for rows_of_grid in grids.values())
         expected = max(planned, len(own))
         rows.append(
             (

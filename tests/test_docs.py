@@ -24,6 +24,8 @@ from formulations.result import BoundKind, Result, Status, Stopped
 from instances.files import from_document
 from instances.generate import FAMILIES, KINDS
 from instances.handover import HandoverTrace
+from instances.importers.retention import LAYOUTS
+from instances.importers.retention import NAMES as CURVE_COLUMNS
 from instances.presets import BALANCE_CONSTANTS, BALANCE_PRESETS
 from instances.strict_json import parse
 
@@ -113,6 +115,16 @@ def test_every_experiment_is_described() -> None:
     page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (`.+`) \|", page, re.MULTILINE)
     assert sorted(name for row in rows for name in re.findall(r"`([^`]+)`", row)) == sorted(EXPERIMENTS)
+
+
+def test_fits_are_described() -> None:
+    """The page of fits describes every command of ``fit``, and the columns that ``fit utility`` reads."""
+    page = (ROOT / "docs" / "fit.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^## `certigap fit (\w+) FILE`$", page, re.MULTILINE)
+    assert sorted(headings) == sorted(COMMANDS["fit"].commands)
+    section = page[page.index("## `certigap fit utility") :]
+    columns = {column for layout in LAYOUTS for column in (layout.fraction, layout.accuracy, layout.method)}
+    assert {column for column in (*columns, *CURVE_COLUMNS) if f"`{column}`" not in section} == set()
 
 
 @pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name)

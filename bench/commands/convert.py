@@ -14,11 +14,14 @@ from instances.errors import InputError, shown
 __all__ = ["convert_file"]
 
 SETTINGS = ("padding", "separator", "thresholds")
+TEXT_ENDINGS, MODEL_ENDINGS = ("", ".txt", ".gz", ".txt.gz"), (".mps", ".lp")
 
 
 def convert_file(
     source: Path = typer.Argument(..., metavar="IN", help="An MMKP file, or a BALANCE instance."),
-    target: Path = typer.Argument(..., metavar="OUT", help="FILE, FILE.gz, FILE.mps or FILE.lp."),
+    target: Path = typer.Argument(
+        ..., metavar="OUT", help="FILE or FILE.txt, also with .gz; FILE.mps or FILE.lp."
+    ),
     to: str | None = typer.Option(None, "--to", help="khan, irregular or hiremath-hill; else what fits."),
     item: int | None = typer.Option(None, "--item", help="Which problem of a file of several, from 1."),
     settings: list[str] = typer.Option(
@@ -34,12 +37,13 @@ def convert_file(
     from instances.files import write_whole
     from instances.importers.mmkp_text import write_mmkp
 
+    _check_target(source, target)
     chosen = parse_settings(settings)
     for key in chosen:
         if key not in SETTINGS:
             raise InputError(f"--set: found {shown(key)}, expected one of {', '.join(SETTINGS)}")
     problems = _problems(source, item, chosen)
-    if target.suffix in (".mps", ".lp"):
+    if target.suffix in MODEL_ENDINGS:
         if to is not None or len(problems) != 1:
             raise InputError(f"{target}: found {len(problems)} problems and --to {to}, expected one and none")
         _write_model(problems[0], target)
@@ -48,6 +52,17 @@ def convert_file(
     count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
     note(f"{count} of {source} in {target}")
     return 0
+
+
+def _check_target(source: Path, target: Path) -> None:
+    """Refuse a target whose ending says no format, and the source itself."""
+    plain = target.with_suffix("") if target.suffix == ".gz" else target
+    ending = plain.suffix + (".gz" if target.suffix == ".gz" else "")
+    if ending not in (*TEXT_ENDINGS, *MODEL_ENDINGS):
+        expected = f"none, {', '.join(TEXT_ENDINGS[1:])}, {' or '.join(MODEL_ENDINGS)}"
+        raise InputError(f"{target}: found the ending {shown(ending)}, expected {expected}")
+    if target.exists() and source.exists() and target.samefile(source):
+        raise InputError(f"{target}: found the file that is read, expected another")
 
 
 def _problems(source: Path, item: int | None, chosen: dict[str, Any]) -> list[Any]:
@@ -89,8 +104,11 @@ def _at_thresholds(source: Path, chosen: dict[str, Any]) -> Any:
 
 
 def _write_model(problem: Any, target: Path) -> None:
+    from bench.jobs.run import quiet_stdout
     from formulations.mmkp.exact.export import export_model, name_map
     from instances.files import write_whole
 
-    write_whole(target, export_model(problem, target.suffix))
+    with quiet_stdout():  # HiGHS greets before it can be silenced
+        model = export_model(problem, target.suffix)
+    write_whole(target, model)
     write_whole(target.with_name(target.name + ".names.json"), json.dumps(name_map(problem), indent=1) + "\n")

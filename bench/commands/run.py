@@ -9,7 +9,7 @@ import sys
 import time
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
@@ -28,7 +28,7 @@ LINE_EVERY_S = 10.0  # without a terminal
 
 def run_experiments(
     targets: list[str] = typer.Argument(..., help="Experiments, or folders of instances."),
-    methods: list[str] = typer.Option([], "--method", help="Only these methods."),
+    methods: list[str] = typer.Option([], "--method", help="Only these; FILE.py:FUNCTION is your own."),
     seeds: int | None = typer.Option(None, "--seeds", help="Seeds a point.", min=1),
     store_path: Path = typer.Option(DEFAULT_STORE, "--store", help="Where the rows go."),
     executor: str = typer.Option("processes", "--executor", help="processes, serial or dask."),
@@ -52,12 +52,16 @@ def run_experiments(
     from bench.jobs.executors import EXECUTORS, run_all
     from bench.jobs.grid import job_of, keyed_runs, missing_runs
     from bench.jobs.store import Store
+    from bench.jobs.targets import jobs_of
 
     if executor not in EXECUTORS:
         raise InputError(f"--executor: found {shown(executor)}, expected one of {', '.join(EXECUTORS)}")
     stored = [] if only is None else _stored(store_path, only)
-    jobs = [job_of(r) for r in stored] if stored else _jobs(targets, methods, seeds, time_limit, memory_limit)
-    keyed = keyed_runs(jobs) if stored else _only(keyed_runs(jobs), only)[:limit]
+    if stored:
+        keyed = keyed_runs([job_of(r) for r in stored])
+    else:
+        jobs = _limited(jobs_of(targets, methods, seeds), time_limit, memory_limit)
+        keyed = _only(keyed_runs(jobs), only)[:limit]
     timing = any(job.timing for _, job in keyed)
     workers = workers or 1
     if timing and workers > 1 and not force:
@@ -159,73 +163,11 @@ def _single(beginning: str, keys: list[str], hint: str = "") -> str:
     return keys[0]
 
 
-def _jobs(
-    targets: list[str],
-    methods: list[str],
-    seeds: int | None,
-    time_limit: float | None,
-    memory_limit: float | None,
-) -> list[Any]:
-    from bench.experiments import EXPERIMENTS
-
-    jobs = []
-    for target in targets:
-        if target in EXPERIMENTS:
-            jobs += EXPERIMENTS[target](seeds)
-        elif Path(target).exists():
-            jobs += _file_jobs(Path(target), methods)
-        else:
-            raise InputError(
-                f"{shown(target)}: found neither, expected a folder or one of {', '.join(EXPERIMENTS)}"
-            )
-    unknown = {_absolute(name) for name in methods} - {job.method for job in jobs}
-    if unknown:
-        known = ", ".join(sorted({job.method for job in jobs})) or "methods of the instances' problems"
-        raise InputError(f"--method: found {', '.join(sorted(unknown))}, expected some of {known}")
-    jobs = [job for job in jobs if not methods or job.method in map(_absolute, methods)]
+def _limited(jobs: list[Any], time_limit: float | None, memory_limit: float | None) -> list[Any]:
     changes: dict[str, Any] = {
         key: v for key, v in (("time_s", time_limit), ("memory_mb", memory_limit)) if v is not None
     }
     return [replace(job, limits=replace(job.limits, **changes)) for job in jobs] if changes else jobs
-
-
-def _file_jobs(target: Path, methods: list[str]) -> list[Any]:
-    """Return every method, or those named, on each instance in a folder or file."""
-    from bench.jobs.job import Job
-    from bench.jobs.sources import FromFile
-    from bench.registry import methods_of, problem_of
-    from instances.files import load_instance
-
-    paths = (
-        sorted(p for p in target.iterdir() if p.is_file() and p.name[0] != ".")
-        if target.is_dir()
-        else [target]
-    )
-    if not paths:
-        raise InputError(f"{target}: found no file, expected files of instances")
-    jobs = []
-    for path in paths:
-        for item in _items(path):
-            problem = problem_of(load_instance(path, item=item))
-            names = [method.name for method in methods_of(problem) if not methods or method.name in methods]
-            names += [_absolute(name) for name in methods if ":" in name]
-            source = FromFile(str(path.absolute()), item=item)
-            jobs += [Job("files", problem, source, name) for name in names]
-    return jobs
-
-
-def _items(path: Path) -> Sequence[int | None]:
-    """Return the problems of a file that holds several, counted from 1, else None alone."""
-    from instances.importers.mmkp_text import problem_count
-
-    count = problem_count(path)
-    return [None] if count == 1 else range(1, count + 1)
-
-
-def _absolute(method: str) -> str:
-    """Return an own method's name with the absolute path of its file."""
-    place, _, function = method.rpartition(":")
-    return f"{Path(place).absolute()}:{function}" if place.endswith(".py") else method
 
 
 def _only(keyed: list[tuple[str, Any]], only: str | None) -> list[tuple[str, Any]]:

@@ -11,6 +11,7 @@ from bench.jobs.job import Job, Record, parameters_of
 from bench.jobs.run import blank_record
 from bench.jobs.sources import source_from_dict
 from bench.jobs.store import Store
+from bench.registry import is_own
 from formulations.result import Limits
 
 __all__ = ["job_of", "keyed_runs", "missing_runs"]
@@ -22,17 +23,22 @@ def keyed_runs(jobs: Sequence[Job]) -> list[tuple[str, Job]]:
     """Return the jobs with their rows' keys, each run once, and each with the size of its grid.
 
     A row says on how many instances and seeds its method is to run (``instances``), and how many runs its
-    experiment has (``runs``): what an interrupted run left out is then still expected.
+    experiment has (``runs``): what an interrupted run left out is then still expected. Each own method is
+    counted by itself: its runs come on top of the experiment's.
     """
     keyed: dict[str, Job] = {}
     for job in jobs:
         keyed.setdefault(blank_record(job).key, job)
-    runs = Counter(job.experiment for job in keyed.values())
+    runs = Counter(map(_grid_of, keyed.values()))
     places = Counter(name for name, _, _ in {(_method_of(j), j.source, j.seed) for j in keyed.values()})
     return [
-        (key, replace(job, planned={"instances": places[_method_of(job)], "runs": runs[job.experiment]}))
+        (key, replace(job, planned={"instances": places[_method_of(job)], "runs": runs[_grid_of(job)]}))
         for key, job in keyed.items()
     ]
+
+
+def _grid_of(job: Job) -> tuple[str, str]:
+    return job.experiment, job.method if is_own(job.method) else ""
 
 
 def _method_of(job: Job) -> tuple[str, ...]:

@@ -111,7 +111,8 @@ def test_another_reader_of_mps(tmp_path: Path) -> None:
 
 def test_export_writes_the_names(tmp_path: Path) -> None:
     """Beside the model stand sense, constant and what its names stand for."""
-    assert certigap("convert", own("mmkp/tiny"), tmp_path / "m.lp").returncode == 0
+    done = certigap("convert", own("mmkp/tiny"), tmp_path / "m.lp")
+    assert (done.returncode, done.stdout) == (0, "")
     names = json.loads((tmp_path / "m.lp.names.json").read_text())
     assert (names["sense"], names["constant"]) == ("maximise", 0)
     assert names["variables"]["take_2_1"] == {"group": 2, "item": 1}
@@ -127,6 +128,11 @@ def test_export_writes_the_names(tmp_path: Path) -> None:
             "--set: found colour, expected one of padding, separator, thr",
         ),
         (("tiny", "x", "--to", "csv"), "format: found csv, expected one of khan, irregular, hiremath-hill"),
+        (
+            ("tiny", "x.mps.gz"),
+            "x.mps.gz: found the ending .mps.gz, expected none, .txt, .gz, .txt.gz, .mps or .lp\n",
+        ),
+        (("tiny", "x.foo", "--to", "khan"), "x.foo: found the ending .foo, expected none, "),
         (("tiny", "x", "--item", 2), "item: found 2, expected 1 to 1"),
         (("tiny", "x", "--set", "thresholds=1"), "--set thresholds: found an MMKP file, expected a BALANCE"),
     ],
@@ -138,6 +144,15 @@ def test_refusals(arguments: tuple[object, ...], message: str, tmp_path: Path) -
     assert done.returncode == 2
     assert message in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_source_is_no_target(tmp_path: Path) -> None:
+    """A file is not converted onto itself, however it is called."""
+    path = tmp_path / "a.txt"
+    path.write_bytes(own("mmkp/tiny").read_bytes())
+    done = certigap("convert", path, tmp_path / "." / "a.txt", "--to", "irregular")
+    assert (done.returncode, done.stderr) == (2, f"{path}: found the file that is read, expected another\n")
+    assert path.read_bytes() == own("mmkp/tiny").read_bytes()
 
 
 def test_solve_and_check_an_item(tmp_path: Path) -> None:

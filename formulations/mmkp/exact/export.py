@@ -12,9 +12,7 @@ import numpy as np
 from instances.errors import InputError
 from instances.mmkp import MmkpInstance
 
-__all__ = ["SUFFIXES", "export_model", "name_map"]
-
-SUFFIXES = (".mps", ".lp")
+__all__ = ["export_model", "name_map"]
 
 
 def export_model(instance: MmkpInstance, suffix: str) -> str:

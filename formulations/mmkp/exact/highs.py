@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.highs import Solved, SparseRows, solve_sparse
+from formulations.highs import Answer, Solved, SparseRows, solve_sparse
 from formulations.mmkp.exact.readback import GAP, SMALLEST_GAP, claim_of, row_in_doubles, value_scale
 from formulations.mmkp.integers import IntegerMmkp, in_integers
 from formulations.result import BoundKind, Limits, Result, Status, Stopped
 from instances.decisions import Choice
 from instances.mmkp import MmkpInstance
 
-__all__ = ["relaxation_prices", "solve_milp_highs"]
+__all__ = ["solve_milp_highs", "solve_relaxation"]
 
 Floats = NDArray[np.float64]
 
@@ -54,12 +54,13 @@ def solve_milp_highs(instance: MmkpInstance, *, limits: Limits, seed: int = 0) -
     return claim_of(problem, point if answer.found else None, answer, phases)
 
 
-def relaxation_prices(problem: IntegerMmkp, time_s: float | None) -> Floats | None:
-    """Return HiGHS's duals of (3) in the LP relaxation, (m,), in whole units; None without them."""
+def solve_relaxation(problem: IntegerMmkp, time_s: float | None) -> tuple[Answer, Floats]:
+    """Return what HiGHS says of the LP relaxation, and its duals of (3) in whole units.
+
+    The duals are (m,) with a finite bound, else empty.
+    """
     answer, _, duals = _solve(_values(problem), _rows(problem), whole=False, time_s=time_s, options={})
-    if not answer.found or answer.stopped is not Stopped.DONE:
-        return None
-    return np.maximum(duals[problem.n_groups :], 0.0)
+    return answer, np.maximum(duals[problem.n_groups :], 0.0)
 
 
 def _values(problem: IntegerMmkp) -> Floats:

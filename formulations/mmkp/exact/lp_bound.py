@@ -7,9 +7,9 @@ import time
 from fractions import Fraction
 from itertools import pairwise
 
-from formulations.mmkp.exact.highs import relaxation_prices
+from formulations.mmkp.exact.highs import solve_relaxation
 from formulations.mmkp.integers import IntegerMmkp, in_integers
-from formulations.result import BoundKind, Limits, Result, Status, Stopped
+from formulations.result import BoundKind, Limits, Result, Status
 from instances.mmkp import MmkpInstance
 
 __all__ = ["dual_bound", "solve_lp_bound"]
@@ -24,6 +24,8 @@ def solve_lp_bound(instance: MmkpInstance, *, limits: Limits, seed: int = 0) -> 
     weak duality, Σ_k λ_k W_k + Σ_g max_j (v_j − Σ_k λ_k w_jk), computed in rationals and rounded up: it
     holds whatever HiGHS's tolerances were. ``certificate["prices"]`` holds λ by resource, counted from 0.
 
+    Without a point in the relaxation the status is ``infeasible``, as HiGHS says; no prices prove that.
+
     Guarantee: an upper bound. It needs one linear programme; nothing is random.
     """
     begin = time.perf_counter()
@@ -31,11 +33,12 @@ def solve_lp_bound(instance: MmkpInstance, *, limits: Limits, seed: int = 0) -> 
         return Result(Status.BOUND_ONLY, bound=0.0, bound_kind=BoundKind.TRIVIAL)
     problem = in_integers(instance)
     built = time.perf_counter()
-    duals = relaxation_prices(problem, limits.time_s)
+    answer, duals = solve_relaxation(problem, limits.time_s)
     phases = {"build": built - begin, "solve": time.perf_counter() - built}
-    if duals is None:
-        stopped = Stopped.DONE if limits.time_s is None else Stopped.TIME
-        return Result(Status.UNKNOWN, stopped, phases=phases, message="no optimal LP relaxation")
+    if answer.infeasible:
+        return Result(Status.INFEASIBLE, phases=phases)
+    if math.isinf(answer.bound):
+        return Result(Status.UNKNOWN, answer.stopped, phases=phases, message="no optimal LP relaxation")
     prices = _prices(instance, problem, duals.tolist())
     bound = dual_bound(instance, prices)
     phases["certify"] = time.perf_counter() - built - phases["solve"]

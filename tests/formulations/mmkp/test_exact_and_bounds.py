@@ -187,13 +187,25 @@ def test_totals_beyond_integers() -> None:
     assert result.bound >= 2
 
 
+def test_infeasible_relaxation_is_no_limit() -> None:
+    """Without a point in the relaxation the LP bound's status is infeasible; only a limit is one."""
+    weights = np.array([[3.0], [4.0], [2.0]])
+    instance = MmkpInstance("tight", np.array([4.0]), np.array([0, 2, 3]), np.ones(3), weights)
+    assert brute_force(instance) is None
+    result = solve_lp_bound(instance, limits=Limits(time_s=60.0))
+    assert (result.status, result.stopped, result.bound) == (Status.INFEASIBLE, Stopped.DONE, None)
+    large = generate("mmkp-strongly", users=1000, seed=1)
+    result = solve_lp_bound(large, limits=Limits(time_s=0.0))
+    assert (result.status, result.stopped) == (Status.UNKNOWN, Stopped.TIME)
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_lp_bound_is_a_bound_and_verified(seed: int) -> None:
     """The LP bound is at least the optimum, and two computations of it in rationals agree exactly."""
     instance = random_instance(seed, groups=6, digits=seed % 3)
     optimum, result = solve_milp(instance, limits=Limits()), solve_lp_bound(instance, limits=Limits())
     if result.status is not Status.BOUND_ONLY:
-        assert optimum.status is Status.INFEASIBLE
+        assert result.status is optimum.status is Status.INFEASIBLE
         return
     prices = {int(k): p for k, p in result.certificate["prices"].items()}
     assert dual_bound(instance, prices) == exact_bound(instance, prices)
