@@ -157,6 +157,8 @@ def crossover(
     low, high = (float(v) for v in np.quantile(usable, (0.025, 0.975)))
     rises = table[-1].mean() > 0
     detail = f"{'equal shares' if rises else 'winner-take-all'} is ahead above"
+    if len(usable) < RESAMPLES:
+        detail += f"; {RESAMPLES - len(usable)} of {RESAMPLES} resamples do not cross"
     return Measurement(crossing, low, high, len(seeds), len(seeds), "sampled", detail)
 
 

@@ -64,7 +64,7 @@ def test_interval_is_cut_to_the_possible() -> None:
 
 
 def test_ratio_of_sums_and_its_interval() -> None:
-    """Over equal denominators it is the mean and its interval; else the interval covers the ratio as often."""
+    """Over equal denominators it is the mean and its interval; else the interval covers as often."""
     values = np.array([1.0, 4.0, 2.0, 7.0])
     plain, ratio = mean_of(values / 2.0), ratio_of_sums(values, np.full(4, 2.0))
     assert (ratio.value, ratio.low, ratio.high) == pytest.approx((plain.value, plain.low, plain.high))
