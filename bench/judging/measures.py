@@ -141,12 +141,17 @@ def medians(by_size: Mapping[int, Mapping[str, float]], low: int = 0, high: int 
 
 
 def certified_bounds(records: Iterable[Record], experiment: str) -> dict[str, tuple[float, bool]]:
-    """Return each trace's upper bound by content hash, and whether its proof was verified."""
+    """Return each trace's least upper bound by content hash, and whether its proof was verified.
+
+    A verified bound goes before one that a solver claims.
+    """
     bounds: dict[str, tuple[float, bool]] = {}
     for r in records:
         if r.experiment == experiment and r.bound is not None and r.status in (*SOLVED, "bound_only"):
             verified = r.extra.get("verified_bound")
-            bounds[r.instance_sha256] = (r.bound, False) if verified is None else (float(verified), True)
+            found = (r.bound, False) if verified is None else (float(verified), True)
+            known = bounds.get(r.instance_sha256, found)
+            bounds[r.instance_sha256] = min(known, found, key=lambda b: (not b[1], b[0]))
     return bounds
 
 

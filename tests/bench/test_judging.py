@@ -18,7 +18,7 @@ from bench.judging.claims import (
     published_claims,
     verdict,
 )
-from bench.judging.measures import Measurement, NotTestableError
+from bench.judging.measures import Measurement, NotTestableError, certified_bounds
 from bench.judging.statistics import mean_of, power_law, ratio_of_sums, semi_log, stratified_mean
 from tests.bench.sample_records import record
 
@@ -143,6 +143,18 @@ def test_an_inequality_over_all_instances_is_sampled() -> None:
     measured = Measurement(0.5, 0.5, 0.5, 10, 10, "verified (proof checked)")
     assert Judged(claim("at_least", 0.5), "holds", measured).evidence.startswith("sampled; the extreme one")
     assert Judged(claim("at_least", 0.6), "contradicted", measured).evidence.startswith("verified")
+
+
+def test_least_bound_counts_and_a_verified_one_before_it() -> None:
+    """Of several bounds the least one is taken, in whatever order; a verified one is taken before solvers'."""
+    first = record("clairvoyant-tangent", "t", 1.0, bound=2.0, status="optimal", experiment="e")
+    second = record("clairvoyant-secant", "t", 1.0, bound=3.0, status="feasible", experiment="e")
+    third = record("clairvoyant", "t", 1.0, bound=2.5, status="optimal", experiment="e")
+    third.extra["verified_bound"] = 2.5
+    for rows in ([first, second], [second, first]):
+        assert certified_bounds(rows, "e") == {"t": (2.0, False)}
+    for rows in ([first, third, second], [third, second, first]):
+        assert certified_bounds(rows, "e") == {"t": (2.5, True)}
 
 
 def test_published_claims_are_complete() -> None:
