@@ -146,7 +146,7 @@ def test_an_inequality_over_all_instances_is_sampled() -> None:
 
 
 def test_least_bound_counts_and_a_verified_one_before_it() -> None:
-    """Of several bounds the least one is taken, in whatever order; a verified one is taken before solvers'."""
+    """Of several bounds the least one is taken, in whatever order; a verified one goes first."""
     first = record("clairvoyant-tangent", "t", 1.0, bound=2.0, status="optimal", experiment="e")
     second = record("clairvoyant-secant", "t", 1.0, bound=3.0, status="feasible", experiment="e")
     third = record("clairvoyant", "t", 1.0, bound=2.5, status="optimal", experiment="e")
