@@ -8,10 +8,10 @@ raise the bound.
 
 Prices may depend on where the fractions lie. A *group* has users, slots, and a tree whose nodes split the
 fraction of one of its users in two; each leaf restricts the users to intervals and raises the prices of the
-slots by e_t ≥ 0. Every schedule lies in one leaf of each group. A group's users alone send at most C bits in a
-slot, so their bits may be charged e_t more if e_t C is added. The maxima of the group's users being over their
-intervals at the raised prices, the largest leaf of each group may be taken apart from the others. Groups may
-have slots in common, but no users.
+slots by e_t ≥ 0. Every schedule lies in one leaf of each group. A group's users alone send at most C bits in
+a slot, so their bits may be charged e_t more if e_t C is added. With the maxima of the group's users over
+their intervals at the raised prices, the largest leaf of each group may be taken apart from the others.
+Groups may have slots in common, but no users.
 """
 
 from __future__ import annotations

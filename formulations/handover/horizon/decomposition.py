@@ -7,8 +7,9 @@
 Windows are intervals, so (2) says that the fractions are schedulable, and earliest deadline first sends them.
 
 1. ``envelope_optimum`` solves (1)–(3) with the concave envelopes of all A_i, and slot prices prove its value.
-2. Where that leaves users inside their chords, ``groups`` cuts out a part of the horizon and ``branching``
-   decides on which side of their curves its users are. Groups are solved apart and their bounds add up.
+2. Where that leaves users inside their chords, ``groups`` splits a busy period and ``branching`` decides on
+   which side of their curves each group's users are. ``period_search`` moves the prices at which groups share
+   slots, joins groups that still disagree, and adds their bounds up.
 3. The sides found make a schedule: with users kept on their concave sides or at given fractions the problem
    is concave, so step 1 solves it exactly. ``neighbourhoods`` then improves it a part at a time.
 """
@@ -22,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.handover.horizon.envelope import envelopes
+from formulations.handover.horizon.envelope import envelope_gaps, envelopes
 from formulations.handover.horizon.envelope_optimum import dual_value, envelope_optimum
 from formulations.handover.horizon.group_proof import group_documents
 from formulations.handover.horizon.neighbourhoods import fixed_sides
@@ -66,9 +67,10 @@ def solve_clairvoyant(
 
     Returns
     -------
-    A schedule and an upper bound. ``certificate["prices"]`` holds the root's prices, accuracy per bit by
-    slot; ``certificate["groups"]``, where there was something to branch on, the groups' trees with prices of
-    their own, as ``formulations.handover.verify`` reads them. ``optimal`` means a gap of at most 10⁻⁹ a user.
+    A schedule and an upper bound. ``certificate["prices"]`` holds prices, accuracy per bit by slot: the
+    root's, and in busy periods with groups those of the slots that groups share; ``certificate["groups"]``,
+    where there was something to branch on, the groups' trees with prices of their own, as
+    ``formulations.handover.verify`` reads them. ``optimal`` means a gap of at most 10⁻⁹ a user.
 
     Raises
     ------
@@ -94,12 +96,13 @@ def _root(horizon: Horizon, budget: Budget) -> list[tuple[Period, PeriodSearch]]
     shape = envelopes(family, horizon.curves, np.zeros(n), np.ones(n))
     y, price, filled, _ = envelope_optimum(family, horizon.curves, shape, horizon.windows)
     budget.counters["blocks"] += int(filled)
+    inside = envelope_gaps(family, horizon.curves, shape, y) > 0.01 * budget.gap
     periods = []
     for period in periods_of(horizon):
         own, paid = horizon_within(horizon, period), price[period.segments]
         whole = (np.zeros(len(own.user)), np.ones(len(own.user)), np.zeros(len(own.user), dtype=np.bool_))
         bound = dual_value(family, own.curves, *whole, own.windows, paid)
-        search = PeriodSearch(own, budget, paid, bound, y[period.users], -math.inf)
+        search = PeriodSearch(own, budget, paid, inside[period.users], bound, y[period.users], -math.inf)
         search.offer(search.fraction)
         if not search.closed():
             search.offer(fixed_sides(own, search.fraction))

@@ -1,9 +1,9 @@
 """Groups: the users of a busy period in consecutive parts, and the segments that neighbours share.
 
-Users are taken in the order of their windows' ends, and a group has the segments between the first and the last
-of its windows. Where several groups have a segment, all of them pay a *floor* price f_t for what they use of
-it, and none may use more than its capacity, so prices inside a group are at least f_t. With what the segments
-are worth at their floors, the bounds of the groups add up.
+Users are taken in the order of their windows' ends, and a group has the segments between the first and the
+last of its windows. Where several groups have a segment, all of them pay a *floor* price f_t for what they
+use of it, and none may use more than its capacity, so prices inside a group are at least f_t. With what the
+segments are worth at their floors, the bounds of the groups add up.
 """
 
 from __future__ import annotations
@@ -51,21 +51,29 @@ def chain_of(horizon: Horizon, border: Ints) -> Chain:
     return Chain(border, low, high, np.cumsum(begun - over) > 1)
 
 
-def shortest_cuts(horizon: Horizon, most: int) -> Ints:
-    """Return borders of groups of at most ``most`` users with the fewest segments shared, (G + 1,)."""
+def shortest_cuts(horizon: Horizon, inside: NDArray[np.bool_], most: int, most_inside: int) -> Ints:
+    """Return the borders, (G + 1,), at which the fewest segments are shared and users ``inside`` touch them.
+
+    A group has at most ``most`` users, and at most ``most_inside`` of those that are ``inside`` their chords.
+    """
     first, end, carried = horizon.windows
     reached = np.maximum.accumulate(np.concatenate(([0], end)))
     begun = np.minimum.accumulate(np.concatenate((first, [len(carried)]))[::-1])[::-1]
-    return np.asarray(cheapest_borders(np.maximum(reached - begun, 0), most))
+    before = np.concatenate(([0], np.cumsum(inside)))
+    furthest = np.searchsorted(before, before - most_inside)
+    furthest = np.maximum(furthest, np.arange(len(before)) - most)
+    touching = np.searchsorted(np.sort(first[inside]), reached) - np.searchsorted(end[inside], begun, "right")
+    cost = np.where(reached > begun, reached - begun + touching, 0)
+    return np.asarray(cheapest_borders(cost, furthest))
 
 
 @njit(cache=True)
-def cheapest_borders(cost: Ints, most: int) -> Ints:
-    """Return the borders 0 = b_0 < b_1 < … = n, at most ``most`` apart, of least cost; O(n · most)."""
+def cheapest_borders(cost: Ints, furthest: Ints) -> Ints:
+    """Return borders 0 = b_0 < b_1 < … = n of least cost with b_{j-1} ≥ furthest[b_j], if it is below b_j."""
     n = len(cost) - 1
     best, before = np.zeros(n + 1, dtype=np.int64), np.zeros(n + 1, dtype=np.int64)
     for k in range(1, n + 1):
-        before[k] = max(0, k - most)
+        before[k] = max(0, min(furthest[k], k - 1))
         for j in range(before[k] + 1, k):
             if best[j] < best[before[k]]:
                 before[k] = j

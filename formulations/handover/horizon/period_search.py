@@ -1,10 +1,10 @@
 """Schedule and bound of a busy period, improved in stages: floors, trees and larger groups.
 
-A chain of ``groups`` bounds a busy period, whatever the floors. The bound is convex in them; what the groups use
-of a shared segment beyond its capacity is minus a subgradient, up to the trees' gaps. So each round grows trees
-and moves the floors by Polyak's step, whose target is the best schedule's value. The next stage joins
-neighbours that still want different amounts. The sides found make schedules: with users kept on their concave
-sides or at given fractions the problem is concave. ``neighbourhoods`` then improves the best a part at a time.
+A chain of ``groups`` bounds a busy period, whatever the floors. The bound is convex in them; what the groups
+use of a shared segment beyond its capacity is minus a subgradient, up to the trees' gaps. So each round grows
+trees and moves the floors by Polyak's step, whose target is the best schedule's value. The next stage joins
+neighbours that still want different amounts. The sides found make schedules, and ``neighbourhoods`` improves
+the best a part at a time.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ __all__ = ["Budget", "PeriodSearch", "Proof"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-FEWEST = 12  # users of a group at first
-JOINED_NODES = 600  # of the trees of two groups that may be joined
-ROUNDS = (10, 6)  # of the first stage and of each later one
-MOST_WORK = 400_000  # nodes times users and segments of one tree, so that limits of time hold between trees
+MOST, MOST_INSIDE = 48, 3  # users of a group at first, and those of them inside their chords
+JOINED_NODES = 200  # of the trees of two groups that may be joined
+ROUNDS = (1, 8, 4)  # of the first two stages, and of each later one
+MOST_WORK = 200_000  # nodes times users and segments of one tree, so that limits of time hold between trees
 SHARE = 0.1  # of the gap, that trees may leave while floors still move
 LEAST = 1e-3  # of a floor, that a step leaves
 EVEN = 1e-9  # of a segment, that counts as no excess
-SLOW = 0.1  # of the gap, that a stage must close for another one without joins
+SLOW = 0.25  # of the gap, that a stage must close for another one without joins
 PASSES = 6  # over the period, to improve the schedule
 PART_NODES = 200
 
@@ -51,11 +51,11 @@ class Budget:
     counters: dict[str, int]
     stopped: Stopped = Stopped.GAP
 
-    def spent(self) -> bool:
-        """Return whether a limit is reached, and note which."""
+    def spent(self, nodes: int = 1) -> bool:
+        """Return whether a limit is reached or fewer nodes are left, and note which."""
         if perf_counter() >= self.deadline:
             self.stopped = Stopped.TIME
-        elif self.nodes_left < 1:
+        elif self.nodes_left < nodes:
             self.stopped = Stopped.NODES
         return self.stopped is not Stopped.GAP
 
@@ -86,11 +86,13 @@ class PeriodSearch:
     horizon: Horizon
     budget: Budget
     price: Floats  # (m,) the root's, accuracy a bit
+    inside: NDArray[np.bool_]  # (n,) which users the root leaves inside their chords
     bound: float
     fraction: Floats  # (n,) the best schedule's
     value: float
     proof: Proof | None = None  # of the bound, None for the root's prices
-    border: Ints | None = None  # of the next stage's groups
+    chain: Chain | None = None  # of the next stage
+    stage: int = 0
     floor: Floats = field(init=False)  # (m,) of the next stage, if shared
     improved: float = -math.inf  # the value that the neighbourhoods left
 
@@ -113,24 +115,33 @@ class PeriodSearch:
 
     def advance(self) -> bool:
         """Run a stage; return whether another one may help."""
-        before, first = self.gap(), self.border is None
-        if self.border is None:
-            self.border = shortest_cuts(self.horizon, FEWEST)
-        chain = chain_of(self.horizon, self.border)
-        weight, trees = self._rounds(chain, ROUNDS[0] if first else ROUNDS[1])
+        before = self.gap()
+        if self.chain is None:
+            border = shortest_cuts(self.horizon, self.inside, MOST, MOST_INSIDE)
+            self.chain = chain_of(self.horizon, border)
+        weight, trees = self._rounds(self.chain, ROUNDS[min(self.stage, len(ROUNDS) - 1)])
         if self.value > self.improved:
             self._improve()
+        self.stage += 1
+        if self.stage == 1 or not trees:
+            return bool(trees)
         nodes = np.array([len(tree.split) for tree, _ in trees])
-        self.border = joined(chain, weight, nodes, JOINED_NODES)
-        return len(self.border) < len(chain.border) or self.gap() < (1.0 - SLOW) * before
+        border = joined(self.chain, weight, nodes, JOINED_NODES)
+        if len(border) < len(self.chain.border):
+            self.chain = chain_of(self.horizon, border)
+            return True
+        return self.gap() < (1.0 - SLOW) * before
 
     def _rounds(self, chain: Chain, rounds: int) -> tuple[Floats, list[tuple[Tree, Ints]]]:
         """Move the floors of a chain; return what its groups disagree about, (m,) accuracy, and its trees."""
         floor = np.where(chain.shared, self.floor, 0.0)
         weight, best, length, stalled = np.zeros(len(floor)), math.inf, 1.0, 0
-        trees: list[tuple[Tree, Ints]] = []
-        old = floor
+        old, trees = floor, list[tuple[Tree, Ints]]()
+        if self.proof is not None and self.proof.chain is chain:
+            old, trees = self.proof.floor, self.proof.trees
         for _ in range(rounds):
+            if self.closed() or self.budget.spent(len(chain.low)):
+                break
             bound, excess, trees = self._round(chain, floor, old, trees)
             weight = 0.5 * (weight + np.abs(excess) * floor)
             stalled = 0 if bound < best else stalled + 1
@@ -139,10 +150,9 @@ class PeriodSearch:
                 self.floor[chain.shared] = floor[chain.shared]
             if bound < self.bound:
                 self.bound, self.proof = bound, Proof(chain, floor, trees)
-            if self.closed() or self.budget.spent():
-                break
             size = float(excess @ excess)
-            if size == 0.0:
+            inside = math.fsum(tree.bound - tree.value for tree, _ in trees)
+            if size == 0.0 or inside > 0.5 * (bound - self.value):
                 break
             if stalled == 3:
                 length, stalled = 0.6 * length, 0
