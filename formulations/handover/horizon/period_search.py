@@ -31,7 +31,7 @@ Ints = NDArray[np.int64]
 
 MOST, MOST_INSIDE = 48, 3  # users of a group at first, and those of them inside their chords
 JOINED_NODES = 200  # of the trees of two groups that may be joined
-ROUNDS = (1, 8, 4)  # of the first two stages, and of each later one
+ROUNDS = (1, 16, 4)  # of the first two stages, and of each later one
 MOST_WORK = 200_000  # nodes times users and segments of one tree, so that limits of time hold between trees
 SHARE = 0.1  # of the gap, that trees may leave while floors still move
 LEAST = 1e-3  # of a floor, that a step leaves
