@@ -7,10 +7,11 @@ where A_i' = L_i q_i beyond τ_i. A candidate that interval arithmetic cannot ex
 raise the bound.
 
 Prices may depend on where the fractions lie. A *group* has users, slots, and a tree whose nodes split the
-fraction of one of its users in two; each leaf has prices for the group's slots and restricts the users to
-intervals. Every schedule lies in one leaf of each group. With those leaves' prices the bound above holds, the
-maxima of the group's users being over their intervals; so the largest leaf of each group may be taken apart
-from the other groups if the rest pays for every slot the lowest price of all leaves.
+fraction of one of its users in two; each leaf restricts the users to intervals and raises the prices of the
+slots by e_t ≥ 0. Every schedule lies in one leaf of each group. A group's users alone send at most C bits in
+a slot, so their bits may be charged e_t more if e_t C is added. With the maxima of the group's users over
+their intervals at the raised prices, the largest leaf of each group may be taken apart from the others.
+Groups may have slots in common, but no users.
 """
 
 from __future__ import annotations
@@ -44,15 +45,15 @@ def verified_bound(
     prices
         Accuracy per bit by slot, each the decimal that it prints as; a slot that is not listed costs nothing.
     groups
-        Disjoint groups: ``users`` (indices), ``runs`` ([first slot, number of slots] each) and ``nodes``, the
-        root first: ``user``, ``at`` (a fraction), ``below`` and ``above`` (nodes), or a leaf's ``prices`` of
-        the runs. In a group's slots these hold instead of the argument ``prices``.
+        Groups without a user in common: ``users`` (indices), ``runs`` ([first slot, number of slots] each)
+        and ``nodes``, the root first: ``user``, ``at`` (a fraction), ``below`` and ``above`` (nodes), or a
+        leaf's ``prices`` of the runs, which count where they are above the argument ``prices``.
 
     Raises
     ------
     InputError
         For a slot that is not an integer, a price that is not a finite number of at least 0, or groups that
-        are not disjoint or whose nodes are no tree.
+        have a user in common or whose nodes are no tree.
     """
     listed = _checked(prices)
     before = ctx.prec
@@ -60,16 +61,14 @@ def verified_bound(
     try:
         capacity = as_decimal(instance.bandwidth_bps) * as_decimal(instance.slot_s)
         checked = checked_groups(instance, groups)
-        outside = {slot: price for slot, price in listed.items() if slot not in checked.slots}
-        lowest = checked.lowest_prices(outside)
         horizon = _Horizon(instance)
-        grouped = {i for group in checked.groups for i in group.users}
-        total = _ball(sum(outside.values(), Fraction(0)) * capacity)
+        grouped = {i for group in checked for i in group.users}
+        total = _ball(sum(listed.values(), Fraction(0)) * capacity)
         for i in range(len(instance.users)):
             if i not in grouped:
-                total += horizon.surplus(i, lowest, WHOLE)
-        for group in checked.groups:
-            total += _largest_leaf(horizon, group, lowest, capacity)
+                total += horizon.surplus(i, listed, WHOLE)
+        for group in checked:
+            total += _largest_leaf(horizon, group, listed, capacity)
         return _upper(total)
     finally:
         ctx.prec = before
@@ -119,12 +118,18 @@ class _Horizon:
         return self.known[key]
 
 
-def _largest_leaf(horizon: _Horizon, group: Group, lowest: Mapping[int, Fraction], capacity: Fraction) -> Any:
-    """Return a ball of at least the largest of a group's leaves: its slots and its users' surpluses."""
+def _largest_leaf(horizon: _Horizon, group: Group, listed: Mapping[int, Fraction], capacity: Fraction) -> Any:
+    """Return a ball of at least the largest of a group's leaves: what it raises, and its users' surpluses."""
+    low = min((horizon.first[i] for i in group.users), default=0)
+    high = max((horizon.end[i] for i in group.users), default=0)
+    near = {slot: price for slot, price in listed.items() if low <= slot < high}
     best: Any = None
     for intervals, prices in group.leaves():
-        combined = {**lowest, **prices}
-        total = _ball(sum(prices.values(), Fraction(0)) * capacity)
+        raised = {
+            slot: max(price - listed.get(slot, Fraction(0)), Fraction(0)) for slot, price in prices.items()
+        }
+        combined = near | {slot: near.get(slot, Fraction(0)) + more for slot, more in raised.items()}
+        total = _ball(sum(raised.values(), Fraction(0)) * capacity)
         for i in group.users:
             total += horizon.surplus(i, combined, intervals.get(i, WHOLE))
         best = total if best is None else best.max(total)

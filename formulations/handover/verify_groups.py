@@ -1,4 +1,4 @@
-"""Groups of a branched clairvoyant bound, read with suspicion: disjoint users and slots, and proper trees."""
+"""Groups of a branched clairvoyant bound, read with suspicion: no user twice, and proper trees."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from instances.errors import InputError, integer, number, shown
 from instances.handover import MAX_SLOTS, HandoverTrace, as_decimal
 
-__all__ = ["Group", "Groups", "Interval", "checked_groups"]
+__all__ = ["Group", "Interval", "checked_groups"]
 
 Interval = tuple[Fraction, Fraction]
 
@@ -67,47 +67,28 @@ class Group:
             if node.at <= high:
                 waiting.append((node.above, intervals | {node.user: (max(node.at, low), high)}))
 
-    def lowest(self) -> dict[int, Fraction]:
-        """Return the lowest price of each slot over the leaves."""
-        prices = [node.prices for node in self.nodes if isinstance(node, Leaf)]
-        return self.slot_prices([min(column) for column in zip(*prices, strict=True)])
 
-
-@dataclass(frozen=True)
-class Groups:
-    """Groups without a user or slot in common."""
-
-    groups: tuple[Group, ...]
-    slots: frozenset[int]
-
-    def lowest_prices(self, outside: Mapping[int, Fraction]) -> dict[int, Fraction]:
-        """Return the lowest price of each slot, whatever the leaves."""
-        prices = dict(outside)
-        for group in self.groups:
-            prices |= group.lowest()
-        return prices
-
-
-def checked_groups(instance: HandoverTrace, documents: Sequence[Mapping[str, Any]]) -> Groups:
-    """Return the groups.
+def checked_groups(instance: HandoverTrace, documents: Sequence[Mapping[str, Any]]) -> list[Group]:
+    """Return the groups: none has a user of another one, or a slot twice.
 
     Raises
     ------
     InputError
         Naming what is wrong with them.
     """
-    groups, users, slots = [], set[int](), set[int]()
+    groups: list[Group] = []
+    users, slots = set[int](), 0
     for g, document in enumerate(_listed("groups", documents)):
-        group = _checked_group(f"groups[{g}]", instance, document, MOST_SLOTS - len(slots))
+        group = _checked_group(f"groups[{g}]", instance, document, MOST_SLOTS - slots)
         own = group.slots()
         if users & set(group.users) or len(set(group.users)) < len(group.users):
             raise InputError(f"groups[{g}].users: found a user a second time, expected no user twice")
-        if slots & set(own) or len(set(own)) < len(own):
+        if len(set(own)) < len(own):
             raise InputError(f"groups[{g}].runs: found a slot a second time, expected no slot twice")
         users |= set(group.users)
-        slots |= set(own)
+        slots += len(own)
         groups.append(group)
-    return Groups(tuple(groups), frozenset(slots))
+    return groups
 
 
 def _checked_group(place: str, instance: HandoverTrace, document: Any, most_slots: int) -> Group:

@@ -5,10 +5,9 @@ slot prices; its fractions are a schedule as well, worth a little less where a u
 node with the largest bound is split at the user that loses most: at its anchor if the interval holds it, and
 on the convex side where the chord is furthest above the curve.
 
-A group is cut out of a horizon, and users that reach beyond it may use its segments as well. They pay at
-least the *floor* price f_t of a segment wherever they go, so what the group leaves unused is worth f_t a bit:
-a user with linear utility in each such segment stands for them. Prices inside the group stay at f_t or above,
-which leaves what those users gain as it was, and bounds of groups add up.
+Users of other groups may use a group's segments as well. Everybody pays a *floor* price f_t there, so what
+the group leaves unused is worth f_t a bit: a user with linear utility in each such segment stands for the
+others, and prices inside the group stay at f_t or above.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ OVERFULL = 1e-7  # excess, of what a union carries, whose infeasibility prices c
 
 
 class Group(NamedTuple):
-    """Users of a part of the horizon, n, and the stand-ins of those that reach beyond it, among them."""
+    """Users of a part of the horizon, n, and the stand-ins of users outside it, among them."""
 
     curves: Curves
     windows: Windows

@@ -7,8 +7,9 @@
 Windows are intervals, so (2) says that the fractions are schedulable, and earliest deadline first sends them.
 
 1. ``envelope_optimum`` solves (1)–(3) with the concave envelopes of all A_i, and slot prices prove its value.
-2. Where that leaves users inside their chords, ``groups`` cuts out a part of the horizon and ``branching``
-   decides on which side of their curves its users are. Groups are solved apart and their bounds add up.
+2. Where that leaves users inside their chords, ``groups`` splits a busy period and ``branching`` decides on
+   which side of their curves each group's users are. ``period_search`` moves the prices at which groups share
+   slots, joins groups that still disagree, and adds their bounds up.
 3. The sides found make a schedule: with users kept on their concave sides or at given fractions the problem
    is concave, so step 1 solves it exactly. ``neighbourhoods`` then improves it a part at a time.
 """
@@ -16,20 +17,25 @@ Windows are intervals, so (2) says that the fractions are schedulable, and earli
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.handover.horizon.branching import Group, Tree, bound_of, grow
 from formulations.handover.horizon.envelope import envelope_gaps, envelopes
-from formulations.handover.horizon.envelope_optimum import dual_value, envelope_optimum, window_prices
-from formulations.handover.horizon.group_proof import group_document
-from formulations.handover.horizon.groups import Range, group_of, ranges_around
-from formulations.handover.horizon.neighbourhoods import fixed_sides, losses, part_of, parts
-from formulations.handover.horizon.segments import Horizon, horizon_of, schedule_of
+from formulations.handover.horizon.envelope_optimum import dual_value, envelope_optimum
+from formulations.handover.horizon.group_proof import group_documents
+from formulations.handover.horizon.neighbourhoods import fixed_sides
+from formulations.handover.horizon.period_search import Budget, PeriodSearch
+from formulations.handover.horizon.segments import (
+    Horizon,
+    Period,
+    horizon_of,
+    horizon_within,
+    periods_of,
+    schedule_of,
+)
 from formulations.handover.slot.claim import no_more_options
 from formulations.handover.utility import values
 from formulations.result import BoundKind, Limits, Result, Status, Stopped
@@ -41,82 +47,6 @@ __all__ = ["solve_clairvoyant"]
 Floats = NDArray[np.float64]
 
 CLOSED = 1e-9  # gap a user that counts as none
-ROUNDS = (32, 256, 2048, 8192)  # nodes that each open group may have
-MOST_WORK = 600_000  # nodes times users and segments of one tree, so that limits of time hold between trees
-PASSES = 6  # over the horizon, to improve the schedule
-PART_NODES = 200
-
-
-@dataclass
-class _Branch:
-    """A group with its tree so far."""
-
-    span: Range
-    group: Group
-    place: NDArray[np.int64]
-    before: float  # the group's part of the root's bound
-    tree: Tree
-
-    def open(self, gap: float) -> bool:
-        """Return whether more nodes can lower the bound."""
-        return self.tree.bound - self.tree.value > gap * self.own()
-
-    def own(self) -> int:
-        """Return the number of users, stand-ins left out."""
-        return int(np.count_nonzero(self.place >= 0))
-
-
-@dataclass
-class _Search:
-    """What is known of a horizon."""
-
-    instance: HandoverTrace
-    horizon: Horizon
-    gap: float  # accuracy a user
-    deadline: float
-    nodes_left: float
-    price: Floats  # (m,) the root's, accuracy a bit
-    root: Floats  # (n,) its fractions
-    root_bound: float
-    fraction: Floats  # (n,) the best schedule's
-    value: float
-    branches: list[_Branch] = field(default_factory=list)
-    counters: dict[str, int] = field(default_factory=dict)
-    stopped: Stopped = Stopped.GAP
-
-    def bound(self) -> float:
-        """Return the upper bound: the root's, lowered by what each group's tree lowers its own."""
-        return math.fsum([self.root_bound, *(min(b.tree.bound - b.before, 0.0) for b in self.branches)])
-
-    def closed(self) -> bool:
-        """Return whether the gap is small enough, with something to spare."""
-        return self.bound() - self.value <= 0.5 * self.gap * len(self.fraction)
-
-    def offer(self, fraction: Floats) -> None:
-        """Keep fractions if they are worth more than the best so far."""
-        users, family = self.horizon.curves, self.instance.utility
-        worth = math.fsum(values(family, users.ceiling, users.sharpness, users.anchor, fraction))
-        if worth > self.value:
-            self.fraction, self.value = fraction, worth
-
-    def spent(self) -> bool:
-        """Return whether a limit is reached, and note which."""
-        if perf_counter() >= self.deadline:
-            self.stopped = Stopped.TIME
-        elif self.nodes_left <= 0:
-            self.stopped = Stopped.NODES
-        return self.stopped is not Stopped.GAP
-
-    def grown(self, group: Group, known: float, gap: float, nodes: int) -> Tree:
-        """Grow a tree from the whole interval [0, 1] of each user, within the nodes that are left."""
-        n = len(group.linear)
-        work = n + len(group.floor)
-        allowed = int(max(1, min(nodes, self.nodes_left, MOST_WORK // work)))
-        tree = grow(self.horizon.family, group, np.zeros(n), np.ones(n), known, gap, allowed)
-        self.nodes_left -= len(tree.split)
-        self.counters["nodes"] += len(tree.split)
-        self.counters["blocks"] += tree.filled
-        return tree
 
 
 def solve_clairvoyant(
@@ -137,9 +67,10 @@ def solve_clairvoyant(
 
     Returns
     -------
-    A schedule and an upper bound. ``certificate["prices"]`` holds the root's prices, accuracy per bit by
-    slot; ``certificate["groups"]``, where there was something to branch on, the groups' trees with prices of
-    their own, as ``formulations.handover.verify`` reads them. ``optimal`` means a gap of at most 10⁻⁹ a user.
+    A schedule and an upper bound. ``certificate["prices"]`` holds prices, accuracy per bit by slot: the
+    root's, and in busy periods with groups those of the slots that groups share; ``certificate["groups"]``,
+    where there was something to branch on, the groups' trees with prices of their own, as
+    ``formulations.handover.verify`` reads them. ``optimal`` means a gap of at most 10⁻⁹ a user.
 
     Raises
     ------
@@ -151,115 +82,82 @@ def solve_clairvoyant(
     begun = perf_counter()
     horizon = horizon_of(instance)
     built = perf_counter()
-    search = _root(instance, horizon, target, limits)
-    _branch(search)
-    _improve(search)
-    return _claim(search, built - begun, perf_counter() - built)
-
-
-def _root(instance: HandoverTrace, horizon: Horizon, gap: float, limits: Limits) -> _Search:
-    """Solve the envelopes and keep the best schedule that follows from them."""
-    n, family = len(horizon.user), horizon.family
-    deadline = math.inf if limits.time_s is None else perf_counter() + limits.time_s
+    deadline = math.inf if limits.time_s is None else built + limits.time_s
     nodes = math.inf if limits.nodes is None else float(limits.nodes)
-    lower, upper = np.zeros(n), np.ones(n)
-    shape = envelopes(family, horizon.curves, lower, upper)
+    budget = Budget(target, deadline, nodes - 1, {"blocks": 0, "nodes": 1, "groups": 0})
+    periods = _root(horizon, budget)
+    _search([search for _, search in periods], budget)
+    return _claim(instance, horizon, periods, budget, built - begun, perf_counter() - built)
+
+
+def _root(horizon: Horizon, budget: Budget) -> list[tuple[Period, PeriodSearch]]:
+    """Solve the envelopes, and keep of each busy period the best schedule that follows."""
+    n, family = len(horizon.user), horizon.family
+    shape = envelopes(family, horizon.curves, np.zeros(n), np.ones(n))
     y, price, filled, _ = envelope_optimum(family, horizon.curves, shape, horizon.windows)
-    bound = dual_value(family, horizon.curves, lower, upper, lower > 0, horizon.windows, price)
-    counters = {"blocks": int(filled), "nodes": 1, "groups": 0}
-    search = _Search(instance, horizon, gap, deadline, nodes - 1, price, y, bound, y, -math.inf)
-    search.counters = counters
-    search.offer(y)
-    if not search.closed():
-        search.offer(fixed_sides(horizon, y))
-    return search
+    budget.counters["blocks"] += int(filled)
+    inside = envelope_gaps(family, horizon.curves, shape, y) > 0.01 * budget.gap
+    periods = []
+    for period in periods_of(horizon):
+        own, paid = horizon_within(horizon, period), price[period.segments]
+        whole = (np.zeros(len(own.user)), np.ones(len(own.user)), np.zeros(len(own.user), dtype=np.bool_))
+        bound = dual_value(family, own.curves, *whole, own.windows, paid)
+        search = PeriodSearch(own, budget, paid, inside[period.users], bound, y[period.users], -math.inf)
+        search.offer(search.fraction)
+        if not search.closed():
+            search.offer(fixed_sides(own, search.fraction))
+        periods.append((period, search))
+    return periods
 
 
-def _cut_out(search: _Search) -> None:
-    """Make the groups around users inside their chords, each with the root of its tree."""
-    horizon, n = search.horizon, len(search.fraction)
-    shape = envelopes(horizon.family, horizon.curves, np.zeros(n), np.ones(n))
-    losing = envelope_gaps(horizon.family, horizon.curves, shape, search.root) > 0.01 * search.gap
-    lowest = window_prices(horizon.windows, search.price)
-    for span in ranges_around(horizon, losing):
-        if search.spent():
-            return
-        group, place = group_of(horizon, span, lowest)
-        ends = (np.zeros(len(place)), np.ones(len(place)))
-        before = bound_of(horizon.family, group, *ends, search.price[span.low : span.high].copy())
-        tree = search.grown(group, -math.inf, 0.0, 1)
-        search.branches.append(_Branch(span, group, place, before, tree))
-        search.counters["groups"] += 1
-
-
-def _branch(search: _Search) -> None:
-    """Grow the groups' trees, more nodes in each round for those still open."""
-    if search.closed():
-        return
-    _cut_out(search)
-    sides = search.root.copy()
-    for nodes in ROUNDS:
-        for branch in search.branches:
-            if search.closed() or search.spent():
+def _search(searches: list[PeriodSearch], budget: Budget) -> None:
+    """Advance the busy periods that are open a stage at a time, those with the widest gaps first."""
+    users = sum(len(search.fraction) for search in searches)
+    waiting = searches
+    while waiting:
+        waiting = sorted((s for s in waiting if not s.closed()), key=PeriodSearch.gap, reverse=True)
+        able = []
+        for search in waiting:
+            if budget.spent() or sum(s.gap() for s in searches) <= 0.5 * budget.gap * users:
                 return
-            if branch.open(0.25 * search.gap):
-                allowed = 0.25 * search.gap * branch.own()
-                tree = search.grown(branch.group, -math.inf, allowed, nodes)
-                if tree.bound <= branch.tree.bound:
-                    branch.tree = tree
-            own = branch.place >= 0
-            sides[branch.place[own]] = branch.tree.fraction[own]
-        search.offer(fixed_sides(search.horizon, sides))
+            if search.advance():
+                able.append(search)
+        waiting = able
 
 
-def _improve(search: _Search) -> None:
-    """Improve the schedule by solving parts of it anew, shifted from pass to pass."""
-    for turn in range(PASSES):
-        before = search.value
-        lost = losses(search.horizon, search.fraction, search.price)
-        least = 0.1 * search.gap * len(search.fraction)
-        for span in parts(search.horizon, turn, *lost, least):
-            if search.closed() or search.spent():
-                return
-            _solve_part(search, span)
-        if turn > 0 and search.value <= before:
-            return
-
-
-def _solve_part(search: _Search, span: Range) -> None:
-    """Solve a part anew and keep what is better."""
-    group, place = part_of(search.horizon, search.fraction, span)
-    old, curves = search.fraction[place], group.curves
-    worth = math.fsum(values(search.instance.utility, *curves[1:], old))
-    tree = search.grown(group, worth, 0.25 * search.gap * len(place), PART_NODES)
-    if tree.value > worth:
-        new = search.fraction.copy()
-        new[place] = tree.fraction
-        search.offer(new)
-
-
-def _claim(search: _Search, build_s: float, solve_s: float) -> Result:
+def _claim(
+    instance: HandoverTrace,
+    horizon: Horizon,
+    periods: list[tuple[Period, PeriodSearch]],
+    budget: Budget,
+    build_s: float,
+    solve_s: float,
+) -> Result:
     """Put schedule, bound and proof together."""
-    horizon, instance = search.horizon, search.instance
-    schedule, y = schedule_of(horizon, search.fraction)
+    fraction, price, groups = np.zeros(len(horizon.user)), np.zeros(len(horizon.slots)), []
+    for period, search in periods:
+        fraction[period.users] = search.fraction
+        price[period.segments] = search.price if search.proof is None else search.proof.floor
+        if search.proof is not None:
+            groups += group_documents(search.horizon, search.proof)
+    schedule, y = schedule_of(horizon, fraction)
     curves = horizon.curves
     objective = math.fsum(values(instance.utility, curves.ceiling, curves.sharpness, curves.anchor, y))
-    bound = max(search.bound(), objective)
+    bound = max(math.fsum(search.bound for _, search in periods), objective)
     optimal = bound - objective <= CLOSED * len(y)
-    reached = bound - objective <= search.gap * len(y)
-    proof: dict[str, Any] = {"prices": _slot_prices(horizon, search.price)}
-    if search.branches:
-        proof["groups"] = [group_document(horizon, b.span, b.place, b.tree) for b in search.branches]
+    reached = bound - objective <= budget.gap * len(y)
+    budget.counters["groups"] = len(groups)
+    proof: dict[str, Any] = {"prices": _slot_prices(horizon, price)}
     return Result(
         Status.OPTIMAL if optimal else Status.FEASIBLE,
-        Stopped.DONE if reached else search.stopped,
+        Stopped.DONE if reached else budget.stopped,
         schedule,
         objective,
         bound,
-        BoundKind.TREE if search.branches else BoundKind.PRICES,
-        search.counters,
+        BoundKind.TREE if groups else BoundKind.PRICES,
+        budget.counters,
         {"build": build_s, "solve": solve_s},
-        certificate=proof,
+        certificate=proof | ({"groups": groups} if groups else {}),
     )
 
 

@@ -1,4 +1,4 @@
-"""A group's tree as a document that a verifier can follow without the method."""
+"""A chain's trees as documents that a verifier can follow without the method."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.handover.horizon.branching import Tree
-from formulations.handover.horizon.groups import Range
+from formulations.handover.horizon.period_search import Proof
 from formulations.handover.horizon.segments import Horizon
 
-__all__ = ["group_document"]
+__all__ = ["group_documents"]
 
 
-def group_document(horizon: Horizon, span: Range, place: NDArray[np.int64], tree: Tree) -> dict[str, Any]:
-    """Return the group's users, its runs of slots and its tree.
+def group_documents(horizon: Horizon, proof: Proof) -> list[dict[str, Any]]:
+    """Return each group's users, its runs of slots and its tree.
 
     Returns
     -------
@@ -23,7 +23,20 @@ def group_document(horizon: Horizon, span: Range, place: NDArray[np.int64], tree
     the tree from its root, either ``user``, ``at`` (a fraction) and the nodes ``below`` and ``above`` it, or
     the segments' ``prices``, accuracy per bit.
     """
-    nodes: list[Any] = []
+    runs = np.column_stack((horizon.start, horizon.slots)).tolist()
+    return [
+        {
+            "users": horizon.user[proof.chain.users(g)].tolist(),
+            "runs": runs[proof.chain.segments(g)],
+            "nodes": tree_nodes(horizon, tree, place),
+        }
+        for g, (tree, place) in enumerate(proof.trees)
+    ]
+
+
+def tree_nodes(horizon: Horizon, tree: Tree, place: NDArray[np.int64]) -> list[dict[str, Any]]:
+    """Return the nodes of a tree whose users have these places in the horizon."""
+    nodes: list[dict[str, Any]] = []
     for k, split in enumerate(tree.split.tolist()):
         if split < 0:
             nodes.append({"prices": tree.price[k].tolist()})
@@ -31,13 +44,4 @@ def group_document(horizon: Horizon, span: Range, place: NDArray[np.int64], tree
             child = int(tree.child[k])
             user = int(horizon.user[place[split]])
             nodes.append({"user": user, "at": float(tree.point[k]), "below": child, "above": child + 1})
-    runs = zip(
-        horizon.start[span.low : span.high].tolist(),
-        horizon.slots[span.low : span.high].tolist(),
-        strict=True,
-    )
-    return {
-        "users": horizon.user[place[place >= 0]].tolist(),
-        "runs": [list(run) for run in runs],
-        "nodes": nodes,
-    }
+    return nodes

@@ -6,6 +6,8 @@ with what the others' transmissions leave of its segments; so every answer can r
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -13,18 +15,25 @@ from numpy.typing import NDArray
 from formulations.handover.horizon.branching import Group
 from formulations.handover.horizon.envelope import Curves, envelopes, surpluses_on
 from formulations.handover.horizon.envelope_optimum import Windows, envelope_optimum, window_prices
-from formulations.handover.horizon.groups import Range
 from formulations.handover.horizon.segments import Horizon
 from formulations.handover.utility import values
 from instances.handover import UTILITIES
 
-__all__ = ["fixed_sides", "losses", "part_of", "parts"]
+__all__ = ["Range", "fixed_sides", "losses", "part_of", "parts"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 LENGTH = 24  # segments of a part
 SHIFT = 9  # segments by which the parts move from pass to pass
+
+
+@dataclass(frozen=True)
+class Range:
+    """The segments low … high − 1."""
+
+    low: int
+    high: int
 
 
 def fixed_sides(horizon: Horizon, fraction: Floats) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -14,7 +15,7 @@ from formulations.handover.utility import CODES
 from instances.decisions import Schedule
 from instances.handover import HandoverTrace
 
-__all__ = ["Horizon", "busy_borders", "horizon_of", "schedule_of"]
+__all__ = ["Horizon", "Period", "horizon_of", "horizon_within", "periods_of", "schedule_of"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -48,12 +49,40 @@ def horizon_of(instance: HandoverTrace) -> Horizon:
     return Horizon(CODES[instance.utility], user, curves, windows, edges[:-1], slots, capacity)
 
 
-def busy_borders(horizon: Horizon) -> Ints:
-    """Return the borders between segments, 0 … m, that no window reaches over."""
-    m = len(horizon.slots)
-    opened = np.bincount(horizon.windows.first + 1, minlength=m + 2)
-    closed = np.bincount(horizon.windows.end, minlength=m + 2)
-    return np.flatnonzero(np.cumsum(opened - closed)[: m + 1] == 0)
+class Period(NamedTuple):
+    """Users and segments of a busy period."""
+
+    users: slice
+    segments: slice
+
+
+def periods_of(horizon: Horizon) -> list[Period]:
+    """Return the busy periods: no window reaches over their borders."""
+    first, end, carried = horizon.windows
+    opened = np.bincount(first + 1, minlength=len(carried) + 2)
+    closed = np.bincount(end, minlength=len(carried) + 2)
+    border = np.flatnonzero(np.cumsum(opened - closed)[: len(carried) + 1] == 0)
+    user = np.searchsorted(end, border, side="right")
+    return [
+        Period(slice(*user[k : k + 2].tolist()), slice(*border[k : k + 2].tolist()))
+        for k in np.flatnonzero(np.diff(user)).tolist()
+    ]
+
+
+def horizon_within(horizon: Horizon, period: Period) -> Horizon:
+    """Return a busy period as a horizon of its own."""
+    users, segments = period
+    first, end, carried = horizon.windows
+    low = segments.start
+    return Horizon(
+        horizon.family,
+        horizon.user[users],
+        Curves(*(column[users] for column in horizon.curves)),
+        Windows(first[users] - low, end[users] - low, carried[segments]),
+        horizon.start[segments],
+        horizon.slots[segments],
+        horizon.capacity,
+    )
 
 
 def schedule_of(horizon: Horizon, fraction: Floats) -> tuple[Schedule, Floats]:
