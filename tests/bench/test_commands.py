@@ -86,10 +86,15 @@ def test_generate_writes_what_it_says(
 
 
 def test_generate_lists_families() -> None:
-    """``generate --list`` names the families."""
+    """``generate --list`` names the families, and says what tells them apart."""
     text = certigap("generate", "balance", "--list").stdout
     assert "calibrated-fig4" in text
     assert "theorem-1" in text
+    lines = certigap("generate", "handover", "--list").stdout.splitlines()
+    assert len({line.partition(" ")[2].strip() for line in lines}) == len(lines) == 5
+    assert lines[2].endswith(
+        "Poisson handovers, caches sent in order of importance, windows of the slots that lie inside T_max"
+    )
 
 
 @pytest.mark.parametrize(
