@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import typer
 
+from bench.commands.common import CommandOfSingleOptions
 from bench.commands.compare import compare_stores
 from bench.commands.convert import convert_file
 from bench.commands.export import export_store
 from bench.commands.fetch import fetch_files
-from bench.commands.fit import fit_app
+from bench.commands.fit import fit_latency_file
 from bench.commands.fit_utility import utility_command
 from bench.commands.generate import generate_instances, import_instance
 from bench.commands.hunt import hunt_worst_case
@@ -72,23 +73,30 @@ def _top(
     """Benchmark optimisation heuristics against exact solvers, with proof."""
 
 
-app.command("methods")(list_methods)
-app.command("generate")(generate_instances)
-app.command("import")(import_instance)
-app.command("convert")(convert_file)
-app.command("solve")(solve_file)
-app.command("check")(check_decision)
-app.command("verify")(verify_proof)
-app.command("run")(run_experiments)
-app.command("compare")(compare_stores)
-app.command("export")(export_store)
-app.command("show")(show_record)
-app.command("hunt")(hunt_worst_case)
-app.command("fetch")(fetch_files)
-fit_app.command("utility")(utility_command(_draw_fits))
+COMMANDS: dict[str, Callable[..., Any]] = {
+    "methods": list_methods,
+    "generate": generate_instances,
+    "import": import_instance,
+    "convert": convert_file,
+    "solve": solve_file,
+    "check": check_decision,
+    "verify": verify_proof,
+    "run": run_experiments,
+    "compare": compare_stores,
+    "export": export_store,
+    "show": show_record,
+    "hunt": hunt_worst_case,
+    "fetch": fetch_files,
+    "scaling": check_scaling,
+    "report": report_command(_write_report),
+}
+FITS = {"latency": fit_latency_file, "utility": utility_command(_draw_fits)}
+
+fit_app = typer.Typer(no_args_is_help=True, help="Fit constants to measurements, with 95 % intervals.")
+for _app, _commands in ((app, COMMANDS), (fit_app, FITS)):
+    for _name, _command in _commands.items():
+        _app.command(_name, cls=CommandOfSingleOptions)(_command)
 app.add_typer(fit_app, name="fit")
-app.command("scaling")(check_scaling)
-app.command("report")(report_command(_write_report))
 
 
 def main() -> None:

@@ -50,7 +50,8 @@ def number(
 ) -> float:
     """Return ``value`` as a finite float in [low, high], greater than ``above`` if that is given."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
-        raise InputError(f"{field}: found {shown(value)}, expected a number")
+        found = f'"{shown(value)}" (text)' if isinstance(value, str) else shown(value)
+        raise InputError(f"{field}: found {found}, expected a number")
     try:
         result = float(value)
     except OverflowError:

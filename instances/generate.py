@@ -26,8 +26,10 @@ from instances.origin import Origin
 from instances.presets import (
     BALANCE_CONSTANTS,
     BALANCE_PRESETS,
+    CACHE_ORDERS,
     HANDOVER_PRESETS,
     TENTHS,
+    WINDOWS,
     BalancePreset,
     HandoverPreset,
 )
@@ -343,11 +345,12 @@ def _all_families() -> dict[str, Family]:
         f.name for f in fields(HandoverPreset) if f.name not in ("classes", "utility", "window")
     )
     for preset in HANDOVER_PRESETS:
-        text = f"Poisson handovers, {preset} of the cache"
+        ordering = next(words for name, words in CACHE_ORDERS.items() if preset.startswith(name))
+        text = f"Poisson handovers, {ordering}{WINDOWS[HANDOVER_PRESETS[preset].window]}"
         families.append(Family(preset, "handover", text, _handover_family(preset), handover_settings))
         if HANDOVER_PRESETS[preset].window != "slots":
             continue  # one slot has no window
-        text = f"one slot with users part-way, {preset} of the cache"
+        text = f"one slot with users part-way, {ordering}"
         make = _slot_family(preset)
         families.append(Family(f"slot-{preset}", "slot", text, make, ("bandwidth_bps", "slot_s")))
     for correlation in ("uncorrelated", "weakly", "strongly", "inversely"):

@@ -16,6 +16,7 @@ __all__ = [
     "BALANCE_MODELS",
     "BALANCE_PRESETS",
     "CACHE_BITS",
+    "CACHE_ORDERS",
     "HANDOVER_PRESETS",
     "TENTHS",
     "WINDOWS",
@@ -101,12 +102,16 @@ class ContextClass:
     anchor: float  # τ
 
 
-WINDOWS = (
-    "slots",  # ⌊T_max/Δt⌋ slots from the first one after the arrival
-    "whole-slots",  # the slots that lie inside T_max from the arrival
-    "started-slots",  # the slots that start inside T_max from the arrival
-    "none",  # no deadline
-)
+WINDOWS = {  # the slots of a user, and words for a family's description
+    "slots": "",  # ⌊T_max/Δt⌋ slots from the first one after the arrival
+    "whole-slots": ", windows of the slots that lie inside T_max",
+    "started-slots": ", windows of the slots that start inside T_max",
+    "none": ", no deadline",
+}
+CACHE_ORDERS = {  # of a cache's entries, with words for a family's description
+    "importance": "caches sent in order of importance",
+    "random-ordering": "caches sent in random order",
+}
 
 
 CACHE_BITS = {  # a token by eq. (1), 2 n_L n_H d_h q, with the models' published layers and key-value heads

@@ -195,7 +195,7 @@ def _object(path: Path, number: int, line: bytes) -> dict[str, Any]:
     if len(line) > MAX_LINE:
         raise InputError(f"{path}: line {number}: found more than {MAX_LINE} bytes, expected fewer")
     try:
-        value = parse(line.decode("utf-8"))
+        value = parse(line.decode("utf-8"), one_line=True)
     except UnicodeDecodeError:
         raise InputError(f"{path}: line {number}: found bytes that are not UTF-8, expected text") from None
     except InputError as error:

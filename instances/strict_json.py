@@ -18,11 +18,11 @@ MAX_NUMBER_LENGTH = 400
 _STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*+"?|[][{}]', re.DOTALL)
 
 
-def parse(text: str, *, finite: bool = True) -> Any:
+def parse(text: str, *, finite: bool = True, one_line: bool = False) -> Any:
     """Return the value of a JSON text.
 
     With ``finite=False`` a NaN, an infinity and a number that overflows arrive as floats, for a reader whose
-    own checks refuse them by the name of their field.
+    own checks refuse them by the name of their field. ``one_line`` is for JSON Lines: the caller says which.
 
     Raises
     ------
@@ -40,7 +40,8 @@ def parse(text: str, *, finite: bool = True) -> Any:
             parse_int=_short_int if finite else _bounded_int,
         )
     except json.JSONDecodeError as error:
-        raise InputError(f"line {error.lineno}: found malformed JSON ({error.msg}), expected JSON") from None
+        line = "" if one_line else f"line {error.lineno}: "
+        raise InputError(f"{line}found malformed JSON ({error.msg}), expected JSON") from None
 
 
 def _check_depth(text: str) -> None:

@@ -77,7 +77,8 @@ def _answer(rows: Rows, judged: Sequence[Judged], groups: Sequence[MethodGaps]) 
         else [NOTHING]
     )
     if rows.refused:
-        lines.append(f"{_count(len(rows.refused), 'row')} of the store cannot be read and are left out.")
+        are = "is" if len(rows.refused) == 1 else "are"
+        lines.append(f"{_count(len(rows.refused), 'row')} of the store cannot be read and {are} left out.")
     return lines
 
 
@@ -98,7 +99,9 @@ def _ran(records: Sequence[Record], older: int) -> str:
     instances = {selection.instance_of(r) for r in records}
     skipped = sum(r.status == "skipped" for r in records)
     failed = sum(r.status in overview.FAILED for r in records) - skipped
-    parts = [f"{failed} did not end well"] * (failed > 0) + [f"{skipped} were skipped"] * (skipped > 0)
+    parts = [f"{failed} did not end well"] * (failed > 0) + [
+        f"{skipped} {'was' if skipped == 1 else 'were'} skipped"
+    ] * (skipped > 0)
     ended = f"{' and '.join(parts)}, with the reasons below" if parts else "all of them ended well"
     left_out = f"; {_count(older, 'older row')} of the same runs left out" if older else ""
     return (

@@ -4,15 +4,29 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from typing import Any
 
 import typer
+from typer.core import TyperCommand
 
-from instances.errors import InputError, shown
+from instances.errors import InputError, number, shown
 
-__all__ = ["FAILED", "LIMIT", "REFUSED", "note", "numeric_settings", "parse_settings"]
+__all__ = ["FAILED", "LIMIT", "CommandOfSingleOptions", "note", "numeric_settings", "parse_settings"]
 
-FAILED, REFUSED, LIMIT = 1, 2, 3  # exit statuses
+FAILED, LIMIT = 1, 3  # exit statuses; 2 is an InputError's
+
+
+class CommandOfSingleOptions(TyperCommand):
+    """A command that refuses an option given twice, of which the first would else be silently dropped."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Return what is left of the arguments."""
+        given = self.make_parser(ctx).parse_args(list(args))[2]
+        for parameter, count in Counter(given).items():
+            if count > 1 and not getattr(parameter, "multiple", False):
+                raise InputError(f"{parameter.opts[-1]}: found {count} times, expected once")
+        return super().parse_args(ctx, args)
 
 
 def parse_settings(pairs: list[str]) -> dict[str, Any]:
@@ -35,8 +49,7 @@ def numeric_settings(pairs: list[str]) -> dict[str, float]:
     """Return ``KEY=VALUE`` pairs whose values are all numbers."""
     settings = parse_settings(pairs)
     for key, value in settings.items():
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise InputError(f"--set {key}: found {shown(value)}, expected a number")
+        number(f"--set {key}", value)
     return settings
 
 

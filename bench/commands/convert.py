@@ -87,11 +87,13 @@ def _at_thresholds(source: Path, chosen: dict[str, Any]) -> Any:
     from formulations.balance.as_mmkp import as_mmkp, thresholds_from, thresholds_of
     from instances.balance import BalanceInstance
     from instances.decisions import Assignment
-    from instances.files import load_decision, load_instance
+    from instances.files import document_of, load_decision, load_instance
 
     instance = load_instance(source)
     if not isinstance(instance, BalanceInstance):
-        raise InputError(f"{source}: found {type(instance).__name__}, expected an MMKP or a BALANCE instance")
+        raise InputError(
+            f"{source}: found {document_of(instance)['format']}, expected an MMKP or a BALANCE instance"
+        )
     if "thresholds" not in chosen or set(chosen) != {"thresholds"}:
         raise InputError("--set thresholds: missing, expected JSON or the file of an assignment")
     wanted = chosen["thresholds"]
@@ -99,7 +101,7 @@ def _at_thresholds(source: Path, chosen: dict[str, Any]) -> Any:
         return as_mmkp(instance, thresholds_from(wanted))
     decision = load_decision(wanted)
     if not isinstance(decision, Assignment):
-        raise InputError(f"{wanted}: found {type(decision).__name__}, expected an assignment")
+        raise InputError(f"{wanted}: found {document_of(decision)['format']}, expected an assignment")
     return as_mmkp(instance, thresholds_of(instance, decision))
 
 

@@ -17,14 +17,11 @@ if TYPE_CHECKING:
     from instances.balance import LanguageModel
     from instances.importers.speeds import SpeedPoints, SpeedTable
 
-__all__ = ["fit_app"]
-
-fit_app = typer.Typer(no_args_is_help=True, help="Fit constants to measurements, with 95 % intervals.")
+__all__ = ["fit_latency_file"]
 
 _SHAPE = ("layers", "hidden", "heads", "head_dim", "ffn")
 
 
-@fit_app.command("latency")
 def fit_latency_file(
     file: Path = typer.Argument(..., help="CSV: flops,seconds[,passes], or a table of measured speeds."),
     model: str = typer.Option("Llama-2-7B", "--model", help="Whose rows of a table of speeds are used."),

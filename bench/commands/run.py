@@ -107,10 +107,13 @@ def show_record(
     with Store(store_path, read_only=True) as store:
         if key is None:
             where = "status IN ('error', 'inconsistent')" if failed else "1"
-            for r in store.records(where):
+            rows = list(store.records(where))
+            for r in rows:
                 value = "" if r.checked_objective is None else f"{r.checked_objective:.9g}"
                 run = f"{r.experiment}  {r.instance}  {r.method}"
                 typer.echo(f"{r.key[:12]}  {r.status:12} {run}  {value}  {r.message}")
+            if not rows:
+                note(f"no row of {store_path} ended in error or inconsistent" if failed else "no rows")
             return 0
         found = list(store.records("substr(key, 1, ?) = ?", (len(key), key)))
     if len(found) != 1:

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from bench.commands.common import FAILED, LIMIT, REFUSED, note, parse_settings
+from bench.commands.common import FAILED, LIMIT, note, parse_settings
 from instances.errors import InputError
 
 __all__ = ["check_decision", "solve_file"]
@@ -53,6 +53,8 @@ def solve_file(
     source = FromFile(str(file.absolute()), item=item)
     job = Job("solve", problem, source, method, tuple(options.items()), limits)
     record = next(iter(run_all([job])))
+    if record.status == "skipped":
+        raise InputError(record.message)
     answer = _answer(record)
     decision = answer["decision"]
     if output is not None and decision is not None:
@@ -62,8 +64,6 @@ def solve_file(
     typer.echo(json.dumps(answer, allow_nan=False)) if as_json else _print(record, output)
     if proof is not None and record.status in ("optimal", "feasible", "bound_only", "infeasible"):
         prove(record, instance, chosen, proof)
-    if record.status == "skipped" and as_json:
-        note(record.message)
     return _status(record)
 
 
@@ -144,6 +144,4 @@ def _word(feasible: bool | None) -> str:
 def _status(record: Any) -> int:
     if record.status in ("inconsistent", "error"):
         return FAILED
-    if record.status == "skipped":
-        return REFUSED
     return LIMIT if record.status == "unknown" else 0

@@ -84,7 +84,8 @@ class Run:
         except MissingDataError as error:
             self._end(Status.SKIPPED, Stopped.MISSING_DATA, str(error))
         except InputError as error:
-            self._end(Status.SKIPPED, Stopped.UNSUPPORTED, str(error))
+            place = "set." if str(error).partition(":")[0] in dict(self.job.options) else ""
+            self._end(Status.SKIPPED, Stopped.UNSUPPORTED, f"{place}{error}")
         except MemoryError:
             limit = self.job.limits.memory_mb
             self._end(Status.UNKNOWN, Stopped.MEMORY, f"more than the limit of {limit} MB")

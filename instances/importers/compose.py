@@ -99,7 +99,7 @@ def handover_from_csv(
     chosen = _preset(HANDOVER_PRESETS, preset)
     source = f"csv {path.name}, utilities interpolated"
     try:
-        return _trace(chosen, columns["arrival_s"], columns["context_tokens"], source, path, seed, preset)
+        return _trace(chosen, columns["arrival_s"], columns["context_tokens"], source, path, (), seed, preset)
     except InputError as error:
         raise error.within(path) from None
 
@@ -142,7 +142,8 @@ def handover_from_ucc5g(
         f"arrivals {path.name} (superposed, thinned), contexts {requests.name}, caches of {model}, "
         "utilities interpolated"
     )
-    return _trace(chosen, arrivals, rng.choice(lengths, len(arrivals)), source, path, seed, preset)
+    contexts = rng.choice(lengths, len(arrivals))
+    return _trace(chosen, arrivals, contexts, source, path, (_stem(requests), model), seed, preset)
 
 
 def _balance_from_requests(
@@ -177,7 +178,7 @@ def _balance(
     users = BalanceUsers(**{**drawn, **columns})
     text = f"{source}; drawn: {', '.join(missing) or 'nothing'}"
     return BalanceInstance(
-        safe_name(f"{path.name.split('.')[0]}-{constants}-{preset}-n{len(inputs)}-s{seed}.json", "imported"),
+        safe_name(f"{_stem(path)}-{constants}-{preset}-n{len(inputs)}-s{seed}.json", "imported"),
         Server(chosen.memory_bytes, 2, TENTHS, TENTHS),
         llm,
         slm,
@@ -193,9 +194,11 @@ def _trace(
     contexts: NDArray[np.int64],
     source: str,
     path: Path,
+    kinds: tuple[str, ...],
     seed: int,
     preset_name: str,
 ) -> HandoverTrace:
+    """Return the trace; ``kinds`` tell it in its name from others of the same arrivals."""
     order = np.argsort(arrivals, kind="stable")
     contexts = np.asarray(contexts)[order]
     classes = sorted(preset.classes, key=lambda c: c.context_tokens)
@@ -214,7 +217,9 @@ def _trace(
     )
     window = max(int(as_decimal(preset.window_s) // as_decimal(preset.slot_s)), 1)
     return HandoverTrace(
-        safe_name(f"{path.name.split('.')[0]}-{preset_name}-n{len(arrivals)}-s{seed}.json", "imported"),
+        safe_name(
+            f"{'-'.join((_stem(path), *kinds, preset_name))}-n{len(arrivals)}-s{seed}.json", "imported"
+        ),
         preset.utility,
         preset.slot_s,
         window,
@@ -223,6 +228,10 @@ def _trace(
         users,
         Origin(source, read(path).sha256, seed, preset_name),
     )
+
+
+def _stem(path: Path) -> str:
+    return path.name.split(".")[0]
 
 
 def _count(users: int | None) -> int | None:

@@ -59,10 +59,7 @@ def read_mooncake(path: str | PathLike[str]) -> RequestTrace:
 
 def _request(text: str) -> tuple[int, int, int]:
     """Return timestamp, prompt and output of one line."""
-    try:
-        value = parse(text)
-    except InputError as error:
-        raise InputError(str(error).removeprefix("line 1: ")) from None
+    value = parse(text, one_line=True)
     if not isinstance(value, dict):
         raise InputError(f"line: found {shown(value)}, expected a JSON object")
     for key in value:

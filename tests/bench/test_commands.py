@@ -86,10 +86,15 @@ def test_generate_writes_what_it_says(
 
 
 def test_generate_lists_families() -> None:
-    """``generate --list`` names the families."""
+    """``generate --list`` names the families, and says what tells them apart."""
     text = certigap("generate", "balance", "--list").stdout
     assert "calibrated-fig4" in text
     assert "theorem-1" in text
+    lines = certigap("generate", "handover", "--list").stdout.splitlines()
+    assert len({line.partition(" ")[2].strip() for line in lines}) == len(lines) == 5
+    assert lines[2].endswith(
+        "Poisson handovers, caches sent in order of importance, windows of the slots that lie inside T_max"
+    )
 
 
 @pytest.mark.parametrize(
@@ -112,7 +117,7 @@ def test_generate_lists_families() -> None:
         ),
         (
             ("generate", "balance", "--set", "input_max=a", "-o", "x"),
-            "--set input_max: found a, expected a num",
+            '--set input_max: found "a" (text), expected a num',
         ),
         (("generate", "balance", "-n", "0", "-o", "x"), "-n: found 0, expected at least 1"),
         (("generate", "balance", "--users", "-1", "-o", "x"), "users: found -1, expected 0 to"),
@@ -134,6 +139,8 @@ def test_generate_lists_families() -> None:
             "--executor: found cloud, expected one of processes, serial",
         ),
         (("run", "balance-fig6", "--workers", "2"), "--workers: found 2, expected 1 for runs whose times"),
+        (("report", "--store", "a", "--store", "b"), "--store: found 2 times, expected once\n"),
+        (("fit", "latency", "x.csv", "--json", "--json"), "--json: found 2 times, expected once\n"),
         (("show", "abc"), "results/records.sqlite: found no store, expected one"),
         (("frobnicate",), "certigap: No such command 'frobnicate'"),
     ],
@@ -203,7 +210,7 @@ def test_unsupported_solver_ends_with_status_2(instance: Path) -> None:
     """A solver that isn't installed ends with status 2 and says how to get it."""
     done = certigap("solve", instance, "--method", "milp", "--set", "solver=MIPCL_CMD")
     assert done.returncode == 2
-    assert "MIPCL_CMD is not installed" in done.stdout
+    assert (done.stdout, "MIPCL_CMD is not installed" in done.stderr) == ("", True)
 
 
 def test_limit_without_anything_ends_with_status_3(tmp_path: Path) -> None:
@@ -235,6 +242,24 @@ def test_own_method_in_a_file(tmp_path: Path, instance: Path) -> None:
     assert (wrong.returncode, wrong.stderr) == (2, f"{path}: found no function somebody, expected one\n")
 
 
+@pytest.mark.parametrize(
+    ("method", "setting", "message"),
+    [
+        ("exact", 'absolute_gap="0.1"', 'set.absolute_gap: found "0.1" (text), expected a number\n'),
+        ("exact", "absolute_gap=-1", "set.absolute_gap: found -1, expected 0 to 6\n"),
+        ("hybrid-literal", "memory=x", "set.memory: found 'x', expected one of"),
+        ("hybrid", "colour=red", "set.colour: unknown for hybrid, expected none\n"),
+    ],
+)
+def test_bad_setting_is_one_line(method: str, setting: str, message: str, instance: Path) -> None:
+    """A value that the method does not take is refused by its field, and nothing else is printed."""
+    for as_json in ((), ("--json",)):
+        done = certigap("solve", instance, "--method", method, "--set", setting, *as_json)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith(message)
+        assert done.stderr.count("\n") == 1
+
+
 def test_run_resumes_shows_and_reports(tmp_path: Path) -> None:
     """A folder of instances is run into a store, not run twice, shown row by row, and reported."""
     certigap("generate", "balance", "--users", 5, "-n", 2, "-o", tmp_path / "in")
@@ -257,6 +282,9 @@ def test_run_resumes_shows_and_reports(tmp_path: Path) -> None:
     assert "0 runs to do, 4 stored already" in certigap(*options).stderr
     rows = certigap("show", "--store", tmp_path / "s.sqlite").stdout.splitlines()
     assert len(rows) == 4
+    failed = certigap("show", "--failed", "--store", tmp_path / "s.sqlite")
+    none = f"no row of {tmp_path / 's.sqlite'} ended in error or inconsistent\n"
+    assert (failed.returncode, failed.stdout, failed.stderr) == (0, "", none)
     shown = certigap("show", rows[0].split()[0], "--store", tmp_path / "s.sqlite").stdout
     repeat = shown.splitlines()[-1]
     assert repeat.startswith("repeat: certigap run ")

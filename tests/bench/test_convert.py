@@ -78,6 +78,14 @@ def test_balance_at_thresholds(tmp_path: Path) -> None:
     )
 
 
+def test_other_kinds_are_named_by_their_format(tmp_path: Path) -> None:
+    """An instance that is no MMKP is refused by the name that its file has for it."""
+    save(generate("importance", settings={"horizon_s": 1}), tmp_path / "h.json")
+    done = certigap("convert", tmp_path / "h.json", tmp_path / "m")
+    expected = "found certigap/handover, expected an MMKP or a BALANCE instance"
+    assert (done.returncode, done.stderr) == (2, f"{tmp_path / 'h.json'}: {expected}\n")
+
+
 @pytest.mark.parametrize("suffix", [".mps", ".lp"])
 @pytest.mark.parametrize("seed", range(5))
 def test_models_have_the_same_optimum(seed: int, suffix: str, tmp_path: Path) -> None:

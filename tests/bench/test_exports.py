@@ -173,7 +173,7 @@ def test_bad_field_is_one_line_and_nothing_is_written(
     [
         (b"\n", "line: found an empty one, expected a record"),
         (b"[1]\n", "line: found [1], expected an object"),
-        (b'{"key": \n', "line: found malformed JSON"),
+        (b'{"key": \n', "found malformed JSON"),
         (b"\xff\n", "line: found the byte 0xff, expected UTF-8 text"),
         (b'{"key": "a", "key": "b"}\n', "key: found twice, expected once"),
         (b'{"gap": NaN}\n', "number: found NaN, expected a finite number"),

@@ -57,7 +57,7 @@ def test_number_is_a_float(value: Any) -> None:
     [
         (True, {}, "^x: found True, expected a number$"),
         (np.True_, {}, "^x: found True, expected a number$"),
-        ("1", {}, "^x: found 1, expected a number$"),
+        ("1", {}, r'^x: found "1" \(text\), expected a number$'),
         (None, {}, "^x: found None, expected a number$"),
         ([1], {}, r"^x: found \[1\], expected a number$"),
         (1j, {}, "^x: found 1j, expected a number$"),
@@ -154,7 +154,7 @@ def test_frozen_array_may_be_empty(whole: bool) -> None:
         ([[1]], {}, r"^x\[0\]: found \[1\], expected a number$"),
         ([1, True], {}, r"^x\[1\]: found True, expected a number$"),
         (np.array([True]), {}, r"^x\[0\]: found True, expected a number$"),
-        (np.array(["1"]), {}, r"^x\[0\]: found 1, expected a number$"),
+        (np.array(["1"]), {}, r'^x\[0\]: found "1" \(text\), expected a number$'),
         ([0, math.nan], {}, r"^x\[1\]: found nan, expected a finite number$"),
         (np.array([0, math.inf]), {}, r"^x\[1\]: found inf, expected a finite number$"),
         (np.array([math.nan]), {"low": 0, "high": 1, "whole": True}, r"^x\[0\]: found nan, expected a fin"),

@@ -184,7 +184,9 @@ def test_unknown_key_stays_in_its_line(key: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "place", "field"), NUMBERS)
-@pytest.mark.parametrize(("value", "shown"), [(True, "True"), ("1", "1"), ([[1]], "[[1]]"), ({}, "{}")])
+@pytest.mark.parametrize(
+    ("value", "shown"), [(True, "True"), ("1", '"1" (text)'), ([[1]], "[[1]]"), ({}, "{}")]
+)
 def test_wrong_type(name: str, place: str, field: str, value: object, shown: str, tmp_path: Path) -> None:
     """Booleans, texts, lists and objects are no numbers, wherever one is due."""
     if place == "window_slots" and isinstance(value, list):

@@ -117,6 +117,7 @@ def test_foreign_files_are_refused(tmp_path: Path) -> None:
     """Binary, JSON of another shape and duplicated keys are refused with the line."""
     lines = written(tmp_path)
     assert "line 1: found bytes that are not UTF-8" in refusal(tmp_path / "x", b"\xff\xfe\x00\n")
+    assert refusal(tmp_path / "x", b"{\n").startswith("line 1: found malformed JSON")
     assert "line 1: found [1], expected an object" in refusal(tmp_path / "x", b"[1]\n")
     twice = f'{lines[0]}\n{{"a": 1, "a": 2}}\n'
     assert "line 2: a: " in refusal(tmp_path / "x", twice.encode())

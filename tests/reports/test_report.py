@@ -263,7 +263,7 @@ def test_solved_rows_without_what_is_measured_are_left_out(
     row.problem = "handover"
     write_report([row, *(r for r in fig6_records() if r.method == "hybrid")], tmp_path)
     page = (tmp_path / "report.md").read_text(encoding="utf-8")
-    assert "1 row of the store cannot be read" in page
+    assert "1 row of the store cannot be read and is left out." in page
 
 
 def test_figures_of_a_former_report_go(tmp_path: Path) -> None:

@@ -98,10 +98,7 @@ def _parsed(line: bytes) -> dict[str, Any]:
         raise InputError(f"line: found the byte 0x{line[error.start]:02x}, expected UTF-8 text") from None
     if not text.strip():
         raise InputError("line: found an empty one, expected a record")
-    try:
-        value = parse(text)
-    except InputError as error:
-        raise InputError(re.sub(r"^line \d+: ", "line: ", str(error))) from None
+    value = parse(text, one_line=True)
     if not isinstance(value, dict):
         raise InputError(f"line: found {shown(value)}, expected an object")
     return value

@@ -52,4 +52,4 @@ def flag(field: str, value: Any) -> bool:
 def no_more_options(method: str, options: dict[str, Any]) -> None:
     """Raise ``InputError`` naming the first option that ``method`` does not have."""
     for key in options:
-        raise InputError(f"{method}: {key}: found an option that this method does not have")
+        raise InputError(f"set.{key}: unknown for {method}, expected none of that name")

@@ -137,7 +137,7 @@ def test_infeasible_slot_is_refused(method: Callable[..., Result]) -> None:
     [
         ({"tolerance": "tight"}, "tolerance: found tight, expected one of relative, absolute"),
         ({"epsilon": 0}, "epsilon: found 0, expected"),
-        ({"steps": 9}, "water-filling-bisection: steps: found an option"),
+        ({"steps": 9}, "set.steps: unknown for water-filling-bisection"),
     ],
 )
 def test_unknown_options_are_refused(options: dict[str, Any], text: str) -> None:

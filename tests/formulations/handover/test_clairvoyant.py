@@ -248,7 +248,7 @@ def test_wider_target_gap_needs_less() -> None:
 def test_options_are_checked() -> None:
     """An unknown option and a target gap below zero are refused by name."""
     instance = trace_of(TRACES["rho2-importance"]["instance"])
-    with pytest.raises(InputError, match="clairvoyant: rounds: found an option"):
+    with pytest.raises(InputError, match=r"set\.rounds: unknown for clairvoyant"):
         solve_clairvoyant(instance, limits=Limits(), rounds=3)
     with pytest.raises(InputError, match="gap: found -1"):
         solve_clairvoyant(instance, limits=Limits(), gap=-1.0)

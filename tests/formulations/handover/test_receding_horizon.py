@@ -285,7 +285,7 @@ def test_horizon_without_users_is_empty(options: dict[str, Any]) -> None:
         ({"arrivals": "mean"}, "rate_per_s: found nothing, expected a rate with arrivals = mean"),
         ({"rate_per_s": 4}, "rate_per_s: found a rate with arrivals = none, expected"),
         ({"arrivals": "mean", "rate_per_s": -1}, "rate_per_s: found -1, expected 0 to"),
-        ({"depth": 3}, "receding-horizon: depth: found an option"),
+        ({"depth": 3}, "set.depth: unknown for receding-horizon"),
     ],
 )
 def test_unknown_options_are_refused(options: dict[str, Any], text: str) -> None:

@@ -194,9 +194,9 @@ def test_starved_counts_users_below_their_anchor() -> None:
     ("options", "text"),
     [
         ({"policy": "best"}, "policy: found best, expected one of water-filling"),
-        ({"policy": "equal", "fallback": "eb"}, "equal: fallback: found an option"),
+        ({"policy": "equal", "fallback": "eb"}, "set.fallback: unknown for equal"),
         ({"policy": "water-filling", "fallback": "x"}, "fallback: found x, expected one of eb"),
-        ({"policy": "water-filling+wta", "fallback": "eb"}, "water-filling\\+wta: fallback: found an option"),
+        ({"policy": "water-filling+wta", "fallback": "eb"}, "set.fallback: unknown for water-filling\\+wta"),
     ],
 )
 def test_unknown_options_are_refused(options: dict[str, str], text: str) -> None:

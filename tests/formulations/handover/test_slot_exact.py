@@ -181,5 +181,5 @@ def test_slot_without_users_is_optimal() -> None:
 
 def test_unknown_option_is_refused() -> None:
     """An unknown option is refused by name."""
-    with pytest.raises(InputError, match="slot-exact: depth: found an option"):
+    with pytest.raises(InputError, match=r"set\.depth: unknown for slot-exact"):
         solve_slot_exact(class_slot("one", [1], [0.0], 1e9), limits=Limits(), depth=3)

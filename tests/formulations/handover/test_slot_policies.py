@@ -275,7 +275,7 @@ def test_winner_take_all_prefers_the_first_of_equal_users() -> None:
         ),
         (solve_no_admission, {"reading": 3}, "reading: found 3, expected one of bisect, scaled"),
         (solve_equal, {"redistribute": "maybe"}, "redistribute: found maybe, expected true or false"),
-        (solve_proportional_fair, {"level": 1}, "proportional-fair: level: found an option"),
+        (solve_proportional_fair, {"level": 1}, "set.level: unknown for proportional-fair, expected none"),
     ],
 )
 def test_unknown_options_are_refused(

@@ -173,7 +173,7 @@ def test_node_limit_stops_deterministically() -> None:
 
 def test_unknown_option_is_refused() -> None:
     """An option that the method does not have is refused by name."""
-    with pytest.raises(InputError, match="clairvoyant-tangent: rounds: found an option"):
+    with pytest.raises(InputError, match=r"set\.rounds: unknown for clairvoyant-tangent"):
         solve_tangent(trace_of(TRACES["rho2-importance"]["instance"]), limits=Limits(), rounds=3)
 
 

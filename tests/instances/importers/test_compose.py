@@ -241,6 +241,21 @@ def test_ucc5g(requests: Path) -> None:
     assert trace.origin == Origin(source, digest(EVENTS), 3, "importance")
 
 
+def test_names_tell_sources_apart(tmp_path: Path) -> None:
+    """Traces of other requests, caches, presets or seeds have other names, with the same arrivals or not."""
+    changes: tuple[dict[str, Any], ...] = (
+        {},
+        {"model": "Qwen3-14B"},
+        {"preset": "random-ordering"},
+        {"seed": 1},
+    )
+    other = tmp_path / "conversations.jsonl"
+    other.write_bytes(MOONCAKE.read_bytes())
+    names = [handover_from_ucc5g(EVENTS, r, **c).name for r in (AZURE, other) for c in changes]
+    assert len(set(names)) == 8
+    assert names[5].startswith("ucc5g_events-conversations-Qwen3-14B-importance-n")
+
+
 @pytest.mark.parametrize("requests", [AZURE, MOONCAKE], ids=["azure", "mooncake"])
 def test_ucc5g_with_compressed_requests(requests: Path, tmp_path: Path) -> None:
     """Compressed requests are told apart by their content, whatever the name."""

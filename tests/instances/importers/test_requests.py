@@ -109,7 +109,7 @@ def test_mooncake_gz(tmp_path: Path) -> None:
         ('{"timestamp": true, "input_length": 2, "output_length": 3}', "timestamp: found True, expected a n"),
         (
             '{"timestamp": "6", "input_length": 2, "output_length": 3}',
-            "timestamp: found 6, expected a number",
+            'timestamp: found "6" (text), expected a number',
         ),
         (
             '{"timestamp": 6.5, "input_length": 2, "output_length": 3}',
