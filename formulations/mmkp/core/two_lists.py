@@ -25,7 +25,6 @@ from formulations.mmkp.integers import IntegerMmkp
 __all__ = ["TwoLists"]
 
 Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 FIRST, LAST = 1_000, 50_000  # sets in a list
 LOOKED_AT = 80  # sets for each one listed
 WORK = 10_000_000  # pairs and cells of a join

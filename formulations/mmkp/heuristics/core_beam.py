@@ -100,14 +100,13 @@ class Search:
     def __post_init__(self) -> None:
         problem = self.problem
         _, self.root = root_of(problem, self.until)
+        self.lists = TwoLists(problem, self.root)
         order = np.lexsort((self.root.loss, problem.group))
-        self.rounded: Ints = order[problem.group_start[:-1]].astype(np.int64)
         sizes = np.diff(problem.group_start)
         self.open = np.flatnonzero(sizes > 1)
         self.second = self.root.loss[order[problem.group_start[:-1][self.open] + 1]].astype(np.float64)
         self.mean = np.add.reduceat(self.root.loss.astype(np.float64), problem.group_start[:-1]) / sizes
-        self.lists = TwoLists(problem, self.root)
-        self.keep(repaired(problem, self.root, self.rounded, self.until))
+        self.keep(repaired(problem, self.root, self.lists.best, self.until))
         if self.best is None:
             self.keep(first_point(problem, self.until))
 
@@ -150,7 +149,7 @@ class Search:
 
     def search_core(self, items: list[Ints], width: int) -> None:
         """Search one core among the items left of each group."""
-        base = self.rounded if self.best is None or self.rounds % 4 else self.best
+        base = self.lists.best if self.best is None or self.rounds % 4 else self.best
         groups = self._drawn()
         rest = np.ones(self.problem.n_groups, dtype=bool)
         rest[groups] = False
