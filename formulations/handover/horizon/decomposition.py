@@ -31,7 +31,7 @@ from formulations.handover.horizon.groups import Range, group_of, ranges_around
 from formulations.handover.horizon.neighbourhoods import fixed_sides, losses, part_of, parts
 from formulations.handover.horizon.segments import Horizon, horizon_of, schedule_of
 from formulations.handover.slot.claim import no_more_options
-from formulations.handover.utility import values
+from formulations.handover.utility import covering, values
 from formulations.result import BoundKind, Limits, Result, Status, Stopped
 from instances.errors import number
 from instances.handover import HandoverTrace
@@ -244,7 +244,7 @@ def _claim(search: _Search, build_s: float, solve_s: float) -> Result:
     schedule, y = schedule_of(horizon, search.fraction)
     curves = horizon.curves
     objective = math.fsum(values(instance.utility, curves.ceiling, curves.sharpness, curves.anchor, y))
-    bound = max(search.bound(), objective)
+    bound = covering(search.bound(), objective)
     optimal = bound - objective <= CLOSED * len(y)
     reached = bound - objective <= search.gap * len(y)
     proof: dict[str, Any] = {"prices": _slot_prices(horizon, search.price)}
