@@ -23,13 +23,14 @@ from numpy.typing import NDArray
 
 from instances.handover import UTILITIES
 
-__all__ = ["CODES", "log_slopes", "slopes", "total", "values"]
+__all__ = ["CODES", "covering", "log_slopes", "slopes", "total", "values"]
 
 Floats = NDArray[np.float64]
 
 CODES = {name: code for code, name in enumerate(UTILITIES)}
 ALGEBRAIC, LOGISTIC, ERF, ARCTAN = range(4)
 LOG_2 = math.log(2.0)
+ROUNDING = 2.0**-50  # relative, of a sum Σ A_i(y_i): of the y_i, of the A_i there, and of the sum
 LARGE = 1e100  # beyond it u² is handled as a logarithm
 
 
@@ -171,6 +172,15 @@ def total(utility: str, ceiling: Floats, sharpness: Floats, anchor: Floats, y: F
     The sum is compensated (Knuth's two-sum), so its own error is a rounding of the result.
     """
     return float(_total(CODES[utility], ceiling, sharpness, anchor, y))
+
+
+def covering(bound: float, objective: float) -> float:
+    """Return a bound that a decision's exact value does not exceed by the rounding of its ``objective``.
+
+    A search whose bound meets its best decision has both in floating point; the checker has the decision's
+    value without rounding, perhaps a few units of the last place above. A sum of far tails alone rounds more.
+    """
+    return max(bound, objective * (1.0 + ROUNDING))
 
 
 def log_slopes(utility: str, ceiling: Floats, sharpness: Floats, anchor: Floats, y: Floats) -> Floats:

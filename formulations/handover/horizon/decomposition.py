@@ -37,7 +37,7 @@ from formulations.handover.horizon.segments import (
     schedule_of,
 )
 from formulations.handover.slot.claim import no_more_options
-from formulations.handover.utility import values
+from formulations.handover.utility import covering, values
 from formulations.result import BoundKind, Limits, Result, Status, Stopped
 from instances.errors import number
 from instances.handover import HandoverTrace
@@ -143,7 +143,7 @@ def _claim(
     schedule, y = schedule_of(horizon, fraction)
     curves = horizon.curves
     objective = math.fsum(values(instance.utility, curves.ceiling, curves.sharpness, curves.anchor, y))
-    bound = max(math.fsum(search.bound for _, search in periods), objective)
+    bound = covering(math.fsum(search.bound for _, search in periods), objective)
     optimal = bound - objective <= CLOSED * len(y)
     reached = bound - objective <= budget.gap * len(y)
     budget.counters["groups"] = len(groups)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from formulations.handover.horizon.earliest_deadline import earliest_deadline_first
 from formulations.handover.slot.claim import no_more_options
-from formulations.handover.utility import values
+from formulations.handover.utility import covering, values
 from formulations.result import BoundKind, Limits, Result, Status, Stopped
 from instances.decisions import Schedule
 from instances.errors import integer
@@ -105,7 +105,7 @@ def _claim(instance: HandoverTrace, fraction: Floats, bound: float, points: int)
         Stopped.DONE if optimal else Stopped.GAP,
         Schedule(user, slot, bits),
         objective,
-        max(bound, objective),
+        covering(bound, objective),
         BoundKind.ENUMERATION,
         {"points": points},
     )

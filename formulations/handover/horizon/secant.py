@@ -23,7 +23,7 @@ from formulations.handover.horizon.busy_periods import BusyPeriod, busy_periods
 from formulations.handover.horizon.earliest_deadline import earliest_deadline_first
 from formulations.handover.horizon.secant_model import Interpolated, Interpolation, solve_interpolated
 from formulations.handover.slot.claim import no_more_options
-from formulations.handover.utility import values
+from formulations.handover.utility import covering, values
 from formulations.pulp_solver import missing_solver
 from formulations.result import BoundKind, Limits, Result, Status, Stopped
 from instances.decisions import Schedule
@@ -146,7 +146,7 @@ def _claim(
         Stopped.DONE if optimal else (stops[0] if stops else Stopped.GAP),
         Schedule(user, slot, bits),
         objective,
-        max(min(bound, ceiling), objective),
+        covering(min(bound, ceiling), objective),
         BoundKind.SECANT if bound <= ceiling else BoundKind.TRIVIAL,
         {"segments": segments, "nodes": sum(a.nodes for a in answers)},
         {"build": sum(a.build_s for a in answers), "solve": sum(a.solve_s for a in answers)},

@@ -33,7 +33,7 @@ from formulations.handover.horizon.price_blocks import block_optimum
 from formulations.handover.horizon.tangent_highs import solve_model_highs
 from formulations.handover.horizon.tangent_model import Curve, Solution, curves_of, solve_model
 from formulations.handover.slot.claim import no_more_options
-from formulations.handover.utility import CODES, reach, values
+from formulations.handover.utility import CODES, covering, reach, values
 from formulations.pulp_solver import missing_solver
 from formulations.result import BoundKind, Limits, Result, Status, Stopped
 from instances.decisions import Schedule
@@ -329,7 +329,7 @@ def _claim(instance: HandoverTrace, searches: list[_Search]) -> Result:
         Stopped.DONE if optimal else max(stops, key=_severity, default=Stopped.GAP),
         Schedule(user, slot, bits),
         objective,
-        max(bound, objective),
+        covering(bound, objective),
         kind,
         _counters(searches),
         {phase: sum(s.phases.get(phase, 0.0) for s in searches) for phase in ("build", "solve")},

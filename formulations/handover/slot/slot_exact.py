@@ -12,6 +12,7 @@ from formulations.handover.slot.claim import claimed, no_more_options
 from formulations.handover.slot.columns import columns
 from formulations.handover.slot.envelope import envelopes
 from formulations.handover.slot.sides import CLOSED, COVERED, MADE, SOLVED, advance, begin, grown
+from formulations.handover.utility import covering
 from formulations.result import BoundKind, Limits, Result, Status, Stopped
 from instances.handover import SlotInstance
 
@@ -69,7 +70,7 @@ def _claim(instance: SlotInstance, search: Any, stopped: Stopped) -> Result:
     made = int(search.nodes[MADE])
     result = claimed(instance, np.asarray(search.best))
     objective = result.objective or 0.0
-    bound = max(objective, float(search.found[COVERED]), float(np.max(search.bound[:made])))
+    bound = covering(max(float(search.found[COVERED]), float(np.max(search.bound[:made]))), objective)
     optimal = bound - objective <= CLOSED * len(instance.users)
     return Result(
         Status.OPTIMAL if optimal else Status.FEASIBLE,

@@ -245,6 +245,19 @@ def test_wider_target_gap_needs_less() -> None:
     assert (rough.bound or 0.0) - checked(instance, rough) <= 1e-2 * instance.n_users
 
 
+@pytest.mark.parametrize("solve", [solve_clairvoyant, solve_tangent])
+def test_bound_is_not_below_its_own_schedule(solve: Callable[..., Result]) -> None:
+    """Where bound and schedule meet, the bound is not below the checked value by its rounding either."""
+    for seed in range(3):
+        for rate in (1.0, 2.0, 4.0):
+            settings = {"rate_per_s": rate, "horizon_s": 10.0}
+            instance = generate("importance", seed=seed, settings=settings)
+            assert isinstance(instance, HandoverTrace)
+            result = solve(instance, limits=Limits())
+            assert result.status is Status.OPTIMAL
+            assert checked(instance, result) <= (result.bound or 0.0)
+
+
 def test_options_are_checked() -> None:
     """An unknown option and a target gap below zero are refused by name."""
     instance = trace_of(TRACES["rho2-importance"]["instance"])

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from flint import arb
 
+from formulations.handover.evaluate import evaluate_slot
 from formulations.handover.utility import (
     CODES,
+    covering,
     drop,
     drop_rate,
     log_slopes,
@@ -19,7 +21,8 @@ from formulations.handover.utility import (
     value,
     values,
 )
-from instances.handover import UTILITIES
+from instances.decisions import Allocation
+from instances.handover import UTILITIES, SlotInstance, SlotUsers
 
 PEAKS = {"algebraic": 2, "logistic": 4, "erf": math.sqrt(math.pi), "arctan": math.pi}
 
@@ -77,6 +80,23 @@ def test_total_is_the_rounded_sum(utility: str) -> None:
     curve = (10.0 ** rng.uniform(-12, 6, 5000), rng.uniform(1.0, 60.0, 5000), rng.uniform(0.0, 0.5, 5000))
     y = rng.uniform(0.0, 1.0, 5000)
     assert math.isclose(total(utility, *curve, y), math.fsum(values(utility, *curve, y)), rel_tol=2.3e-16)
+
+
+@pytest.mark.parametrize("utility", UTILITIES)
+def test_covering_bound_is_above_the_exact_value(utility: str) -> None:
+    """A bound that meets a decision's rounded value is not below what the checker finds, and hardly above."""
+    rng = np.random.default_rng(6)
+    apart = 0
+    for n in (10, 30, 300) * 10:
+        curve = (rng.uniform(0.5, 1.0, n), rng.uniform(1.0, 60.0, n), rng.uniform(0.0, 0.5, n))
+        y, cache = rng.uniform(0.0, 1.0, n), rng.uniform(1e8, 1e10, n)
+        slot = SlotInstance("s", utility, 1.0, 1e13, SlotUsers(cache, np.zeros(n), *curve))
+        exact, claimed = evaluate_slot(slot, Allocation(y)).objective, total(utility, *curve, y)
+        apart += claimed != exact
+        bound = covering(claimed, claimed)
+        assert exact <= bound <= exact * (1.0 + 1e-14)
+        assert covering(bound + 1.0, claimed) == bound + 1.0
+    assert apart > 0
 
 
 @pytest.mark.parametrize("utility", UTILITIES)
