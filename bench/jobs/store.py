@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ __all__ = ["DEFAULT_STORE", "SCHEMA_VERSION", "Store", "jsonable"]
 
 DEFAULT_STORE = Path("results/records.sqlite")
 SCHEMA_VERSION = 1
+WAIT_S = 30.0  # for another process
 _COLUMNS = tuple(Record.columns())
 _TYPES = {"float": "REAL", "int": "INTEGER", "bool": "INTEGER"}
 
@@ -63,7 +65,7 @@ class Store:
 
     def _connect(self, mode: str) -> sqlite3.Connection:
         uri = f"{self.path.absolute().as_uri()}?mode={mode}"
-        connection = sqlite3.connect(uri, uri=True, timeout=30)
+        connection = sqlite3.connect(uri, uri=True, timeout=WAIT_S)
         connection.row_factory = sqlite3.Row
         return connection
 
@@ -80,11 +82,23 @@ class Store:
         if self.read_only:
             self._connection.execute("SELECT key FROM records LIMIT 1")
             return
-        self._connection.execute("PRAGMA journal_mode=WAL")
+        self._write_ahead()
         self._connection.execute("PRAGMA synchronous=NORMAL")
         self._connection.execute(_schema())
         self._connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
         self._connection.commit()
+
+    def _write_ahead(self) -> None:
+        """Switch to the write-ahead log; beside another writer SQLite does not wait by itself here."""
+        deadline = time.monotonic() + WAIT_S
+        while True:
+            try:
+                self._connection.execute("PRAGMA journal_mode=WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if not error.sqlite_errorname.startswith("SQLITE_BUSY") or time.monotonic() > deadline:
+                    raise
+            time.sleep(0.01)
 
     def close(self) -> None:
         """Fold the journal into the file and close it."""

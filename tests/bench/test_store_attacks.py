@@ -11,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -128,6 +129,20 @@ def test_store_of_a_killed_process_can_be_read(tmp_path: Path) -> None:
         shutil.copy(f"{path}-journal", f"{left}-journal")
     with Store(left, read_only=True) as store:
         assert {row.message for row in store.records()} == {"x" * 20_000}
+
+
+def test_opening_waits_for_a_writer(tmp_path: Path) -> None:
+    """A store that another connection is writing to, without a write-ahead log, opens when it has written."""
+    path = tmp_path / "s.sqlite"
+    with Store(path):
+        pass
+    with closing(sqlite3.connect(path, check_same_thread=False, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        written = threading.Timer(0.2, lambda: connection.execute("COMMIT"))
+        written.start()
+        with Store(path) as store:
+            assert store.keys() == {}
+        written.join()
 
 
 @pytest.mark.parametrize("prefixes", [("a", "b"), ("same", "same")], ids=["disjoint", "overlapping"])
