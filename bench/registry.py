@@ -136,6 +136,7 @@ _ALL = (
     Method("water-filling", "handover", "heuristic", "none", f"{_SIMULATE}:water_filling", "Water-filling"),
     Method("water-filling+wta", "handover", "heuristic", "none", f"{_SIMULATE}:water_filling_wta", "Water-filling, WTA fallback"),
     Method("water-filling+drop-lowest", "handover", "heuristic", "none", f"{_SIMULATE}:water_filling_drop_lowest", "Water-filling, drop lowest"),
+    Method("water-filling-bisection", "handover", "heuristic", "none", f"{_SIMULATE}:water_filling_bisection", "Algorithm 1 to the letter"),
     Method("no-admission", "handover", "baseline", "none", f"{_SIMULATE}:no_admission", "No admission"),
     Method("equal", "handover", "baseline", "none", f"{_SIMULATE}:share_equally", "Equal shares"),
     Method("winner-take-all", "handover", "baseline", "none", f"{_SIMULATE}:winner_takes_all", "Winner takes all"),

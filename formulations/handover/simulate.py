@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.handover.slot.bisection import EPSILON, bisected, precision
 from formulations.handover.slot.claim import flag, no_more_options, one_of
 from formulations.handover.slot.columns import Slot
 from formulations.handover.slot.fallbacks import FALLBACKS, READINGS, feasible
@@ -36,6 +37,7 @@ __all__ = [
     "solve_policy",
     "summarise",
     "water_filling",
+    "water_filling_bisection",
     "water_filling_drop_lowest",
     "water_filling_wta",
     "winner_takes_all",
@@ -44,10 +46,12 @@ __all__ = [
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+BISECTION = "water-filling-bisection"
 POLICIES = (
     "water-filling",
     "water-filling+wta",
     "water-filling+drop-lowest",
+    BISECTION,
     "no-admission",
     "equal",
     "winner-take-all",
@@ -78,7 +82,8 @@ def solve_policy(
         Seconds from a user's arrival until which it receives; where this falls into the last slot of its
         window, only that share of the slot's bits arrives. None for whole slots.
     options
-        ``fallback`` (water-filling: eb, wta, drop-lowest, exact), ``reading`` (no-admission: bisect, scaled,
+        ``fallback`` (water-filling: eb, wta, drop-lowest, exact), ``tolerance`` and ``epsilon``
+        (water-filling-bisection, see ``slot.bisection``), ``reading`` (no-admission: bisect, scaled,
         arrival-order, equal-bytes, nothing), ``redistribute`` (equal: true or false).
 
     Returns
@@ -90,7 +95,10 @@ def solve_policy(
     InputError
         For an unknown policy, option or option value.
     """
-    variant = _variant(one_of("policy", policy, POLICIES), dict(options))
+    left, width, relative = dict(options), EPSILON, True
+    if policy == BISECTION:
+        width, relative = precision(left.pop("tolerance", "relative"), left.pop("epsilon", EPSILON))
+    variant = _variant(one_of("policy", policy, POLICIES), left)
     users, (first, end) = instance.users, instance.windows()
     rank = np.arange(float(len(users)))
     order = np.argsort(first, kind="stable")
@@ -100,8 +108,9 @@ def solve_policy(
     cache = users.cache_bits.copy()  # numba would compile every kernel again for read-only arrays
     curve = (users.ceiling.copy(), users.sharpness.copy(), users.anchor.copy())
     capacity, started = instance.capacity_bits, perf_counter_ns()
-    if variant == "exact":
-        decide = _with_exact_fallback(family, cache, curve, capacity)
+    if variant in ("exact", BISECTION):
+        share = _exactly_else if variant == "exact" else _bisecting(instance.slot_s, width, relative)
+        decide = _slot_by_slot(share, family, cache, curve, capacity)
         user, slot, bits, sent, called = step_through(decide, cache, first, end, tail, order, capacity)
     else:
         code = POLICY_CODES[variant]
@@ -120,19 +129,37 @@ def solve_policy(
     )
 
 
-def _with_exact_fallback(
-    family: int, cache: Floats, curve: tuple[Floats, Floats, Floats], capacity: float
+def _slot_by_slot(
+    share: Callable[[Slot], Floats],
+    family: int,
+    cache: Floats,
+    curve: tuple[Floats, Floats, Floats],
+    capacity: float,
 ) -> Callable[[int, Ints, Floats, int], Floats]:
-    """Return Theorem 1 with the best slot of S-shaped curves as its fallback, slot by slot."""
+    """Return the decision of a slot's bits that shares among the active users."""
 
     def decide(slot: int, active: Ints, sent: Floats, arrived: int) -> Floats:
-        own, received = cache[active], sent[active] / cache[active]
         ceiling, sharpness, anchor = (column[active] for column in curve)
-        now = Slot(family, own, received, ceiling, sharpness, anchor, capacity)
-        bits: Floats = lifted(now) if feasible(now) else best_sides(now)
-        return bits
+        own, received = cache[active], sent[active] / cache[active]
+        return share(Slot(family, own, received, ceiling, sharpness, anchor, capacity))
 
     return decide
+
+
+def _exactly_else(slot: Slot) -> Floats:
+    """Return the bits of Theorem 1, or of the best slot of S-shaped curves where not all anchors fit."""
+    bits: Floats = lifted(slot) if feasible(slot) else best_sides(slot)
+    return bits
+
+
+def _bisecting(slot_s: float, width: float, relative: bool) -> Callable[[Slot], Floats]:
+    """Return Algorithm 1 to the letter with its tolerance."""
+
+    def share(slot: Slot) -> Floats:
+        bits: Floats = bisected(slot, slot_s, width, relative)
+        return bits
+
+    return share
 
 
 def _tails(instance: HandoverTrace, end: NDArray[np.int64], deadline_s: Any) -> Floats:
@@ -150,7 +177,7 @@ def _tails(instance: HandoverTrace, end: NDArray[np.int64], deadline_s: Any) -> 
 def _variant(policy: str, options: dict[str, Any]) -> str:
     """Return the variant that a policy and its options name; no option may be left over."""
     variant = policy
-    if policy.startswith("water-filling"):
+    if policy.startswith("water-filling") and policy != BISECTION:
         variant = policy.removeprefix("water-filling").removeprefix("+") or "eb"
         if policy == "water-filling":
             variant = one_of("fallback", options.pop("fallback", "eb"), FALLBACKS)
@@ -183,6 +210,13 @@ def summarise(instance: HandoverTrace, schedule: Schedule) -> dict[str, float]:
 def water_filling(instance: HandoverTrace, *, limits: Limits, seed: int = 0, **options: Any) -> Result:
     """Simulate ``water-filling`` (Algorithm 1); option ``fallback``. See ``solve_policy``."""
     return solve_policy(instance, limits=limits, seed=seed, policy="water-filling", **options)
+
+
+def water_filling_bisection(
+    instance: HandoverTrace, *, limits: Limits, seed: int = 0, **options: Any
+) -> Result:
+    """Simulate ``water-filling-bisection``; options ``tolerance`` and ``epsilon``. See ``solve_policy``."""
+    return solve_policy(instance, limits=limits, seed=seed, policy=BISECTION, **options)
 
 
 def water_filling_wta(instance: HandoverTrace, *, limits: Limits, seed: int = 0, **options: Any) -> Result:

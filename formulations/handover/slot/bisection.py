@@ -26,11 +26,12 @@ from formulations.result import Limits, Result
 from instances.errors import number
 from instances.handover import SlotInstance
 
-__all__ = ["TOLERANCES", "solve_bisection"]
+__all__ = ["EPSILON", "TOLERANCES", "bisected", "precision", "solve_bisection"]
 
 Floats = NDArray[np.float64]
 
 TOLERANCES = ("relative", "absolute")
+EPSILON = 1e-12
 MOST_STEPS = 2000  # more than halve any double to nothing
 
 
@@ -70,13 +71,28 @@ def find_water_level(slot: Slot, slot_s: float, tolerance: float, relative: bool
     return high, steps
 
 
+@njit(cache=True)
+def bisected(slot: Slot, slot_s: float, tolerance: float, relative: bool) -> Floats:
+    """Return the bits, (N,), of Algorithm 1 in one slot."""
+    if not feasible(slot):
+        return equalised_bytes(slot)
+    level, _ = find_water_level(slot, slot_s, tolerance, relative)
+    return slot.cache * (targets(slot, level / slot_s) - slot.received)
+
+
+def precision(tolerance: Any, epsilon: Any) -> tuple[float, bool]:
+    """Return ε and whether it is relative, of the options of ``solve_bisection``."""
+    relative = one_of("tolerance", tolerance, TOLERANCES) == "relative"
+    return number("epsilon", epsilon, above=0, high=1), relative
+
+
 def solve_bisection(
     instance: SlotInstance,
     *,
     limits: Limits,
     seed: int = 0,
     tolerance: str = "relative",
-    epsilon: Any = 1e-12,
+    epsilon: Any = EPSILON,
     **options: Any,
 ) -> Result:
     """Share one slot by Algorithm 1 as printed, equalised bytes where not every user fits at its anchor.
@@ -103,8 +119,7 @@ def solve_bisection(
         For an unknown option or option value.
     """
     no_more_options("water-filling-bisection", options)
-    relative = one_of("tolerance", tolerance, TOLERANCES) == "relative"
-    width = number("epsilon", epsilon, above=0, high=1)
+    width, relative = precision(tolerance, epsilon)
     slot = columns(instance)
     if not feasible(slot):
         return claimed(instance, call(equalised_bytes, instance))

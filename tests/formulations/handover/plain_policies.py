@@ -166,6 +166,7 @@ def proportional_fair(users: Sequence[User], capacity: float) -> Bits:
 
 
 FALLBACKS: dict[str, Callable[[Sequence[User], float], Bits]] = {
+    "water-filling-bisection": equalised_bytes,
     "water-filling": equalised_bytes,
     "water-filling+wta": winner_take_all,
     "water-filling+drop-lowest": drop_lowest,

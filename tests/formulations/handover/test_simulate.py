@@ -15,6 +15,7 @@ from formulations.handover.simulate import (
     solve_policy,
     summarise,
     water_filling,
+    water_filling_bisection,
     water_filling_drop_lowest,
     water_filling_wta,
     winner_takes_all,
@@ -29,6 +30,7 @@ from tests.formulations.handover.cases import TRACES, random_trace, renamed, tra
 
 NAMED = {
     "water-filling": water_filling,
+    "water-filling-bisection": water_filling_bisection,
     "water-filling+wta": water_filling_wta,
     "water-filling+drop-lowest": water_filling_drop_lowest,
     "no-admission": no_admission,
@@ -110,6 +112,14 @@ def test_schedule_is_feasible_and_worth_its_claim(policy: str, utility: str) -> 
         assert verdict.violation <= 1e-13
         assert math.isclose(verdict.objective, result.objective or 0.0, rel_tol=1e-13)
         assert np.all(result.decision.bits > 0)
+
+
+def test_absolute_tolerance_costs_accuracy_over_a_horizon() -> None:
+    """Algorithm 1 with an absolute ε of 10⁻⁹ lifts users to their anchors and sends no more."""
+    instance = trace_of(TRACES["rho8-importance"]["instance"])
+    relative = water_filling_bisection(instance, limits=Limits()).objective or 0.0
+    absolute = water_filling_bisection(instance, limits=Limits(), tolerance="absolute", epsilon=1e-9)
+    assert (absolute.objective or 0.0) < relative - 0.1 * len(instance.users)
 
 
 @pytest.mark.parametrize("policy", POLICIES)
