@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 
 import pytest
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C reach the commands that tests start: a shell's background jobs inherit it as ignored."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
